@@ -1,0 +1,2 @@
+// @peculiar/x509 resolves its providers through reflect-metadata, which must be loaded before it.
+import 'reflect-metadata';
