@@ -1,0 +1,69 @@
+/**
+ * Why an operation stands where it stands: a closed union, so that an unknown
+ * reason does not compile. The text is what `ichor operation explain` says a
+ * person can do about it.
+ */
+export const REASONS = {
+  // Preflight.
+  ClusterTransitioning: 'An even number of control planes tolerates no loss. Add or remove one, then start again.',
+  AggregatorUnsupported:
+    'Talos before 1.14 has no accepted list for the aggregator CA. Upgrade, or leave the target out.',
+  VersionUnsupported: 'The machine runs a Talos version that Ichor was not proved on. Upgrade it first.',
+  CertificateRefused: 'A certificate authority did not pass the checks. The message names it and why.',
+  BundleMismatch: 'secrets.yaml is not the bundle of this cluster. Find the right file; nothing was changed.',
+  ForeignOperation: 'Another operation is under way on this cluster. Wait for it, or delete it.',
+  // Reading.
+  MachineUnknown: 'The machine does not answer. Power it on, mend its network, or remove it from Kubernetes and etcd.',
+  MachineUntrusted:
+    'The machine refuses our certificate, or shows one that no known CA signed. Compare the fingerprints.',
+  MachineInMaintenance:
+    'The machine waits for its first configuration. Configure it from the current bundle, or remove it.',
+  MachineListIncomplete:
+    'Kubernetes, etcd and discovery disagree about which machines there are. Wait, or remove what is gone.',
+  KubernetesUnknown: 'No API server answers. Look at the control planes; nothing is done without it.',
+  // Gates.
+  EtcdNotWhole: 'etcd is not whole. Mend the member that the message names; nothing is restarted before.',
+  EtcdAlarm: 'etcd raised an alarm. Free space or mend the member, then disarm it with talosctl etcd alarm disarm.',
+  EtcdPkiNotLoaded:
+    'The machine has not loaded the certificates of this stage. See its controller log (talosctl dmesg).',
+  ApiServerNotReady: 'A kube-apiserver is not ready on its own machine. See talosctl logs -k of that machine.',
+  NodeNotReady: 'A Node is not Ready. See kubectl describe node.',
+  ControlPlanePodNotReady: 'A control plane pod is not ready on its machine. See kubectl -n kube-system get pods.',
+  ForeignConfiguration:
+    'The configuration was changed by someone else. Undo the change that the message names, or finish it everywhere.',
+  ForeignReboot: 'A control plane is down or rebooting without our asking. Wait until it is back.',
+  NotQuiescent: 'The reply to a call was lost. Nothing more is sent until that call can no longer take effect.',
+  // Progress.
+  Starting: 'The rotation is checked before anything is written.',
+  RecordWritten: 'The new certificate authorities are stored; no machine has been told yet.',
+  ApplyingConfiguration: 'A machine is given the configuration of this stage.',
+  ProvingMachine: 'A machine was given the configuration of this stage and is being proved.',
+  StageProved: 'Every machine is proved at this stage.',
+  CordoningControlPlane: 'A control plane is being prepared for its reboot.',
+  DrainingControlPlane:
+    'Pods are being moved off a control plane. A pod that a PodDisruptionBudget holds is named in the message.',
+  RebootingEtcd: 'A control plane is rebooting, so that its etcd reads the certificates of this stage.',
+  RebootOverdue:
+    'The control plane did not come back within twenty minutes. Look at its console; no other machine is touched.',
+  SettlingAggregator: 'Extension API servers are given time to read the new aggregator CA.',
+  AwaitingCredentials: 'Take the new talosconfig and kubeconfig: ichor cluster credentials --acknowledge.',
+  PublishingRootCA: 'Namespaces still hold the old kube-root-ca.crt. Look at kube-controller-manager if this stays.',
+  RestartingWorkloads: 'Workloads that started with the old CA are being restarted, a few at a time.',
+  ReplacingBundle: 'secrets.yaml is replaced in one step.',
+  ResettingAuthentication: 'extension-apiserver-authentication is reset, so that the old CAs leave it.',
+  ProvingRefusal: 'The old credentials are tried everywhere; each must be refused.',
+  OldCredentialAccepted: 'An endpoint still accepts a certificate of the old CA. The message names it.',
+  PausedByUser: 'The operation is paused. Go on with ichor operation continue.',
+  PastPointOfNoReturn: 'It is too late to go back: the operation is deleted once it is done.',
+  Abandoning: 'The rotation is being abandoned; the old certificate authorities stay.',
+  CallFailed: 'A call did not succeed. It is tried again; the message says which and why.',
+  Completed: 'Nothing is left on the old certificate authorities.',
+} as const satisfies Record<string, string>;
+
+/** One reason of the closed union. */
+export type Reason = keyof typeof REASONS;
+
+/** What a person can do when an operation gives this reason. */
+export function adviceFor(reason: Reason): string {
+  return REASONS[reason];
+}
