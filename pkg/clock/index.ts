@@ -1,0 +1,2 @@
+// Public.
+export { type Clock, createSystemClock } from './clock.ts';
