@@ -5,5 +5,5 @@
  */
 export async function setup(): Promise<void> {
   const { ensureTools } = await import('../tools/tools.ts');
-  await ensureTools({ required: process.env['CI'] === 'true' });
+  await ensureTools({ required: process.env.CI === 'true' });
 }

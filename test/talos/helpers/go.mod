@@ -1,0 +1,3 @@
+module ichor/rig
+
+go 1.26.0
