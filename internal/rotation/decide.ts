@@ -1,0 +1,129 @@
+import {
+  type CaTarget,
+  DEFAULT_CA_TARGETS,
+  handoffToken,
+  rotationAbandonable,
+  sortCaTargets,
+} from '../../api/v1alpha1/index.ts';
+import { type Context, DEFAULT_SETTINGS, elapsedSince, type Settings, type Step } from './context.ts';
+import { type Decision, waitFor } from './decision.ts';
+import type { Needs, Observation } from './observation.ts';
+import { quiescence } from './quiescence.ts';
+import { rebooting } from './rebooting.ts';
+import { conditionOf } from './stages/condition.ts';
+import { STAGES } from './stages/index.ts';
+import { descriptorsOf } from './targets/index.ts';
+
+/**
+ * What to do next, from one picture of the cluster alone. The questions are
+ * asked in this order, and the first that has an answer decides:
+ *
+ * 1. is it over? 2. is it to be abandoned? 3. can a call of ours still land?
+ * 4. is a machine rebooting for us? 5. did somebody pause it? 6. the steps of
+ * the stage: bring every machine there and prove it, reboot what must reread,
+ * ask the gates, wait for what must settle, go on.
+ */
+export function decide(observation: Observation, settings: Settings = DEFAULT_SETTINGS): Decision {
+  const context = contextOf(observation, settings);
+  for (const step of [over, abandoned, quiescence, rebooting, paused, ...stepsOf(context)]) {
+    const decision = step(context);
+    if (decision !== undefined) return decision;
+  }
+  throw new Error(`stage ${context.stage} has no step that decides`);
+}
+
+function stepsOf({ stage }: Context): readonly Step[] {
+  return stage === 'Done' ? [] : STAGES[stage].steps;
+}
+
+function contextOf(observation: Observation, settings: Settings): Context {
+  const { status } = observation.operation;
+  const names = targetsOf(observation);
+  return {
+    observation,
+    settings,
+    stage: status.stage,
+    status: status.caRotation,
+    targets: descriptorsOf(names),
+    material: observation.store.material ?? {},
+  };
+}
+
+/** The targets: frozen by the record once it is written, chosen by the spec before. */
+export function targetsOf({ operation, store }: Pick<Observation, 'operation' | 'store'>): CaTarget[] {
+  if (store.material !== undefined) return sortCaTargets(Object.keys(store.material) as CaTarget[]);
+  const { targets } = operation.spec.caRotation ?? {};
+  return sortCaTargets(targets === undefined || targets.length === 0 ? DEFAULT_CA_TARGETS : targets);
+}
+
+function over({ stage, observation }: Context): Decision | undefined {
+  if (stage !== 'Done') return undefined;
+  return { kind: 'done', reason: 'Completed', message: observation.operation.status.message };
+}
+
+function abandoned(context: Context): Decision | undefined {
+  const { operation, machines } = context.observation;
+  if (operation.metadata.deletionTimestamp === undefined) return undefined;
+  const { abandonable, why } = rotationAbandonable(
+    context.stage,
+    context.targets.map((target) => target.name),
+  );
+  if (!abandonable) return held(context, why);
+  const { inFlight } = context.status;
+  if (inFlight !== undefined && elapsedSince(context, inFlight.deadline) < context.settings.quiescenceMarginMs) {
+    return waitFor({
+      reason: 'NotQuiescent',
+      message: `the reply of ${inFlight.machine} to ${inFlight.call} was lost`,
+    });
+  }
+  const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
+  const names = new Set([
+    ...cordoned.map((machine) => machine.name),
+    context.status.etcdRebooting,
+    context.status.etcdDraining,
+  ]);
+  return {
+    kind: 'act',
+    effect: { kind: 'abandon', uncordon: [...names].filter((name) => name !== undefined).sort() },
+    reason: 'Abandoning',
+    message: `abandoned in ${context.stage}: ${why}`,
+  };
+}
+
+/** Says once that a deletion is held, and goes on. */
+function held(context: Context, why: string): Decision | undefined {
+  if (conditionOf(context, 'DeletionHeld')?.status === 'True') return undefined;
+  const message = `in ${context.stage} it is too late to go back: ${why}`;
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'PastPointOfNoReturn',
+    message,
+    conditions: [{ type: 'DeletionHeld', status: 'True', reason: 'PastPointOfNoReturn', message }],
+  };
+}
+
+function paused({ observation }: Context): Decision | undefined {
+  if (!observation.operation.spec.paused) return undefined;
+  return waitFor({ reason: 'PausedByUser', message: 'paused; nothing is sent to any machine' }, 5_000);
+}
+
+/** Which expensive parts the next observation must hold for `decide` to get on. */
+export function needsOf({ operation, store }: Pick<Observation, 'operation' | 'store'>): Needs {
+  const { stage, caRotation } = operation.status;
+  const asked = new Set(descriptorsOf(targetsOf({ operation, store })).flatMap((target) => target.needs[stage] ?? []));
+  return {
+    etcdServed: asked.has('etcdServed'),
+    authentication: asked.has('authentication'),
+    rootCa: asked.has('rootCa'),
+    stalePods: asked.has('stalePods'),
+    draining: caRotation.etcdDraining,
+    controlPlanePods: stage !== 'Done',
+    refusals: stage === 'Finalizing' && store.bundleReplaced,
+  };
+}
+
+/** Whether this annotation value acknowledges the hand-off of the given operation. */
+export function acknowledges(operation: Observation['operation'], token: string): boolean {
+  return token !== '' && token === handoffToken(operation.status.caRotation);
+}

@@ -1,0 +1,72 @@
+import type { CaRotationStatus, CaStage, CaTarget, OperationCondition, Reason } from '../../api/v1alpha1/index.ts';
+
+/** One change of the world; at most one is in flight per cluster. */
+export type Effect =
+  /** Make the new certificate authorities and store them durably, before any machine is told. */
+  | { readonly kind: 'write-record'; readonly targets: readonly CaTarget[] }
+  /** Change only our own status. */
+  | { readonly kind: 'update-status' }
+  /** Enter a stage; an acknowledgement given before it is dropped. */
+  | { readonly kind: 'enter-stage'; readonly stage: CaStage }
+  | { readonly kind: 'apply-config'; readonly machine: string; readonly stage: 'Accepting' | 'Issuing' | 'Dropping' }
+  /** Several workers at once, after the canary. */
+  | {
+      readonly kind: 'apply-configs';
+      readonly machines: readonly string[];
+      readonly stage: 'Accepting' | 'Issuing' | 'Dropping';
+    }
+  | { readonly kind: 'cordon'; readonly machine: string }
+  | { readonly kind: 'drain'; readonly machine: string }
+  | { readonly kind: 'forfeit-leadership'; readonly machine: string }
+  | { readonly kind: 'reboot'; readonly machine: string }
+  | { readonly kind: 'uncordon'; readonly machine: string }
+  | { readonly kind: 'replace-bundle' }
+  | { readonly kind: 'reset-authentication'; readonly uid: string }
+  | { readonly kind: 'restart-workload'; readonly owner: string }
+  /** Remove the record, settle the replaced bundle, release the finalizer. */
+  | { readonly kind: 'complete' }
+  /** Remove the record and the finalizer; the old certificate authorities stay. */
+  | { readonly kind: 'abandon'; readonly uncordon: readonly string[] };
+
+/** Changes to the status; `undefined` removes a field. */
+export type StatusPatch = { readonly [K in keyof CaRotationStatus]?: CaRotationStatus[K] | undefined };
+
+/** What `decide` says. Status, events, metrics and the CLI all render this one value. */
+export type Decision =
+  | {
+      readonly kind: 'act';
+      readonly effect: Effect;
+      readonly reason: Reason;
+      readonly message: string;
+      /** Written durably before the effect. */
+      readonly mark?: StatusPatch;
+      /** Written after the effect succeeded. */
+      readonly after?: StatusPatch;
+      readonly conditions?: readonly Omit<OperationCondition, 'lastTransitionTime'>[];
+    }
+  | { readonly kind: 'wait'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }
+  | { readonly kind: 'blocked'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }
+  | { readonly kind: 'done'; readonly reason: 'Completed' | 'Abandoning'; readonly message: string };
+
+/** Why a step may not be taken now. */
+export interface Blocker {
+  readonly reason: Reason;
+  /** Names the machine, what was found and what was expected. */
+  readonly message: string;
+}
+
+/** How soon to look again while something that we started is under way. */
+export const RECHECK_MS = 1_500;
+
+/** How soon to look again when a person has to do something. */
+export const BLOCKED_RECHECK_MS = 30_000;
+
+/** A wait for something that is expected to come by itself. */
+export function waitFor(blocker: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
+  return { kind: 'wait', reason: blocker.reason, message: blocker.message, recheckAfterMs };
+}
+
+/** A stop that needs a person, or at least more time than anybody should watch. */
+export function blockedBy(blocker: Blocker): Decision {
+  return { kind: 'blocked', reason: blocker.reason, message: blocker.message, recheckAfterMs: BLOCKED_RECHECK_MS };
+}

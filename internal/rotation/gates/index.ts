@@ -1,0 +1,41 @@
+import type { Gate } from '../context.ts';
+import { apiServersReady } from './api-servers-ready.ts';
+import { bundleIsThisClusters } from './bundle-is-this-clusters.ts';
+import { certificatesPass } from './certificates-pass.ts';
+import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
+import { etcdIsWhole } from './etcd-is-whole.ts';
+import { etcdKeepsQuorum } from './etcd-keeps-quorum.ts';
+import { etcdPkiLoaded } from './etcd-pki-loaded.ts';
+import { everyMachineKnown } from './every-machine-known.ts';
+import { noForeignConfiguration } from './no-foreign-configuration.ts';
+import { noOtherOperation } from './no-other-operation.ts';
+import { nodesReady } from './nodes-ready.ts';
+import { versionsSupported } from './versions-supported.ts';
+
+/** Asked before anything is written. */
+export const PREFLIGHT: readonly Gate[] = [
+  noOtherOperation,
+  everyMachineKnown,
+  etcdKeepsQuorum,
+  versionsSupported,
+  certificatesPass,
+  bundleIsThisClusters,
+  etcdIsWhole,
+  apiServersReady,
+  nodesReady,
+];
+
+/** Asked before a machine is told anything, and before a stage is left. */
+export const BEFORE_CHANGE: readonly Gate[] = [
+  everyMachineKnown,
+  noForeignConfiguration,
+  etcdIsWhole,
+  apiServersReady,
+  nodesReady,
+];
+
+/** Asked before a control plane is rebooted, and before it is called back. */
+export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];
+
+/** Asked before a stage counts as proved. */
+export const STAGE_PROVED: readonly Gate[] = [...BEFORE_CHANGE, controlPlanePodsReady];

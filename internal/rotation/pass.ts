@@ -1,0 +1,105 @@
+import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
+import {
+  type Context,
+  controlPlanes,
+  firstBlocker,
+  isKnown,
+  type KnownMachine,
+  timestamp,
+  workers,
+} from './context.ts';
+import type { Decision } from './decision.ts';
+import { everyMachineKnown } from './gates/every-machine-known.ts';
+import { BEFORE_CHANGE } from './gates/index.ts';
+import { noForeignConfiguration } from './gates/no-foreign-configuration.ts';
+import { hold } from './hold.ts';
+import { CONFIG_STAGES, configStageOf } from './observation.ts';
+import { unproved } from './proof.ts';
+
+/**
+ * Brings every machine to the stage's configuration: control planes one at a
+ * time, each proved before the next (Talos does not coordinate the restarts of
+ * kube-apiserver across machines), then one worker as canary, then the others a
+ * few at a time. Asked at every look, so a machine that is new, was replaced or
+ * went back reopens the stage.
+ */
+export function pass(context: Context): Decision | undefined {
+  const unknown = firstBlocker([everyMachineKnown, noForeignConfiguration], context);
+  if (unknown !== undefined) return hold(context, unknown);
+  for (const machine of controlPlanes(context).filter(isKnown)) {
+    const decision = bring(context, machine);
+    if (decision !== undefined) return decision;
+  }
+  return passWorkers(context);
+}
+
+function bring(context: Context, machine: KnownMachine): Decision | undefined {
+  if (isBehind(context, machine)) {
+    const blocker = firstBlocker(BEFORE_CHANGE, context);
+    return blocker === undefined ? tell(context, [machine]) : hold(context, blocker);
+  }
+  const blocker = unproved(context, machine);
+  return blocker === undefined ? undefined : hold(context, blocker);
+}
+
+function passWorkers(context: Context): Decision | undefined {
+  const all = workers(context).filter(isKnown);
+  const behind = all.filter((machine) => isBehind(context, machine));
+  const waiting = all.filter((machine) => !isBehind(context, machine)).map((machine) => unproved(context, machine));
+  const blocker = waiting.find((each) => each !== undefined);
+  // The canary, and then every batch, is proved before the next machine is told.
+  if (blocker !== undefined) return hold(context, blocker);
+  if (behind.length === 0) return undefined;
+  const gate = firstBlocker(BEFORE_CHANGE, context);
+  if (gate !== undefined) return hold(context, gate);
+  const isCanary = behind.length === all.length;
+  return tell(context, behind.slice(0, isCanary ? 1 : context.settings.workersAtOnce));
+}
+
+/** Whether a machine's configuration stands before the stage for any target. */
+export function isBehind(context: Context, machine: KnownMachine): boolean {
+  const wanted = CONFIG_STAGES.indexOf(configStageOf(context.stage));
+  return context.targets.some((target) => {
+    const standing = machine.talos.value.standing[target.name];
+    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return false;
+    return CONFIG_STAGES.indexOf(standing.stage) < wanted;
+  });
+}
+
+function tell(context: Context, machines: readonly KnownMachine[]): Decision {
+  const stage = configStageOf(context.stage);
+  if (stage === 'Before') throw new Error('a pass needs a stage with a configuration of its own');
+  const names = machines.map((machine) => machine.name);
+  const [first] = names;
+  return {
+    kind: 'act',
+    effect:
+      names.length === 1 && first !== undefined
+        ? { kind: 'apply-config', machine: first, stage }
+        : { kind: 'apply-configs', machines: names, stage },
+    reason: 'ApplyingConfiguration',
+    message: `${names.join(', ')}: applying the configuration of ${stage}`,
+    mark: {
+      applied: machines.reduce((applied, machine) => remember(context, applied, machine), context.status.applied),
+      // Its etcd has not read what it is about to be given.
+      etcdRestarted: context.status.etcdRestarted.filter((name) => !names.includes(name)),
+    },
+  };
+}
+
+/** Adds what is true of a machine now to the record of this stage; an entry of an earlier stage is replaced. */
+export function remember(
+  context: Context,
+  applied: CaRotationStatus['applied'],
+  machine: KnownMachine,
+): CaRotationStatus['applied'] {
+  const { bootId, apiServerInstance } = machine.talos.value;
+  const entry = {
+    machine: machine.name,
+    stage: context.stage,
+    bootID: bootId,
+    ...(apiServerInstance === undefined ? {} : { apiServerInstance }),
+    appliedAt: timestamp(context),
+  };
+  return [...applied.filter((each) => each.machine !== machine.name), entry];
+}

@@ -1,0 +1,120 @@
+import {
+  anyTarget,
+  type Context,
+  controlPlanes,
+  elapsedSince,
+  firstBlocker,
+  isKnown,
+  type KnownMachine,
+  timestamp,
+} from './context.ts';
+import { blockedBy, type Decision, waitFor } from './decision.ts';
+import { BEFORE_REBOOT } from './gates/index.ts';
+import { hold } from './hold.ts';
+import { remember } from './pass.ts';
+import { appliedTo } from './proof.ts';
+
+/**
+ * Reboots the control planes that have not started since they were given the
+ * stage's etcd certificates, one at a time: cordon, drain, give up leadership,
+ * write the marker, reboot. A reboot is the only way: Talos does not restart
+ * etcd for a CA change and its API refuses to.
+ */
+export function roll(context: Context): Decision | undefined {
+  if (!anyTarget(context, (target) => target.rolled)) return undefined;
+  const machines = controlPlanes(context).filter(isKnown);
+  const unmarked = machines.find((machine) => appliedTo(context, machine) === undefined);
+  if (unmarked !== undefined) return markUnmarked(context, unmarked);
+  const next = machines.find((machine) => needsReboot(context, machine));
+  if (next === undefined) return undefined;
+  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  if (blocker !== undefined) return hold(context, blocker);
+  return prepare(context, next) ?? reboot(context, next);
+}
+
+/** Whether the machine is still in the boot in which it was given the stage's configuration. */
+function needsReboot(context: Context, machine: KnownMachine): boolean {
+  return appliedTo(context, machine)?.bootID === machine.talos.value.bootId;
+}
+
+/**
+ * A machine stands at the stage without our record of when (it was at the stage
+ * before us, or the record was lost): from now on only another boot proves that
+ * its etcd has read the certificates.
+ */
+function markUnmarked(context: Context, machine: KnownMachine): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'RollingControlPlanes',
+    message: `${machine.name} stands at this stage without a record of its boot; it will be rebooted`,
+    mark: { applied: remember(context, context.status.applied, machine) },
+  };
+}
+
+function prepare(context: Context, machine: KnownMachine): Decision | undefined {
+  const { name } = machine;
+  const node = machine.node.known ? machine.node.value : undefined;
+  if (node !== undefined && !node.cordoned) {
+    return {
+      kind: 'act',
+      effect: { kind: 'cordon', machine: name },
+      reason: 'CordoningControlPlane',
+      message: `${name}: cordoning it before its reboot`,
+      mark: { etcdDraining: name, drainStartedAt: timestamp(context) },
+    };
+  }
+  if (context.status.etcdDraining !== name) {
+    return {
+      kind: 'act',
+      effect: { kind: 'update-status' },
+      reason: 'DrainingControlPlane',
+      message: `${name}: it is cordoned already; draining it`,
+      mark: { etcdDraining: name, drainStartedAt: timestamp(context) },
+    };
+  }
+  return drain(context, name) ?? forfeit(context, machine);
+}
+
+function drain(context: Context, name: string): Decision | undefined {
+  const reading = context.observation.kubernetes.draining;
+  if (reading === undefined) return waitFor({ reason: 'DrainingControlPlane', message: `${name}: listing its pods` });
+  if (!reading.known)
+    return hold(context, { reason: 'KubernetesUnknown', message: `pods of ${name}: ${reading.message}` });
+  if (reading.value.length === 0) return undefined;
+  const held = reading.value.find((pod) => pod.heldBy !== undefined) ?? reading.value[0];
+  const message = `${name}: ${reading.value.length} pods to move, among them ${held?.pod}${held?.heldBy ? `, held by ${held.heldBy}` : ''}`;
+  if (elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs) {
+    return blockedBy({ reason: 'DrainingControlPlane', message: `${message}; expected it to be empty by now` });
+  }
+  return { kind: 'act', effect: { kind: 'drain', machine: name }, reason: 'DrainingControlPlane', message };
+}
+
+function forfeit(context: Context, machine: KnownMachine): Decision | undefined {
+  const { etcd } = machine.talos.value;
+  const leads = etcd?.known === true && etcd.value.leaderId === etcd.value.memberId && etcd.value.members.length > 1;
+  if (!leads || context.status.etcdForfeited === machine.name) return undefined;
+  return {
+    kind: 'act',
+    effect: { kind: 'forfeit-leadership', machine: machine.name },
+    reason: 'RebootingEtcd',
+    message: `${machine.name} leads etcd; asking it to hand over before its reboot`,
+    // Asked once, best effort: etcd hands over by itself when it stops.
+    mark: { etcdForfeited: machine.name },
+  };
+}
+
+function reboot(context: Context, machine: KnownMachine): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'reboot', machine: machine.name },
+    reason: 'RebootingEtcd',
+    message: `${machine.name}: rebooting, so that its etcd and kube-apiserver read the certificates of ${context.stage}`,
+    mark: {
+      etcdRebooting: machine.name,
+      etcdRebootBootID: machine.talos.value.bootId,
+      etcdRestartedAt: timestamp(context),
+      etcdRebootSince: timestamp(context),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Context } from '../context.ts';
+import { type Decision, waitFor } from '../decision.ts';
+import { hold } from '../hold.ts';
+
+/** Every namespace's kube-root-ca.crt is the new CA before the old one is dropped: pods started from then on trust the right one. */
+export function rootCaPublished(context: Context): Decision | undefined {
+  const reading = context.observation.kubernetes.rootCa;
+  if (reading === undefined)
+    return waitFor({ reason: 'PublishingRootCA', message: 'reading kube-root-ca.crt of every namespace' });
+  if (!reading.known)
+    return hold(context, { reason: 'KubernetesUnknown', message: `kube-root-ca.crt: ${reading.message}` });
+  const { stale, total } = reading.value;
+  if (stale.length === 0) return undefined;
+  const names = stale.length > 5 ? `${stale.slice(0, 5).join(', ')} and ${stale.length - 5} more` : stale.join(', ');
+  return waitFor({
+    reason: 'PublishingRootCA',
+    message: `kube-root-ca.crt is not the new CA in ${stale.length} of ${total} namespaces: ${names}`,
+  });
+}

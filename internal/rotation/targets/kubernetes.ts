@@ -1,0 +1,27 @@
+import { authenticationReset } from '../stages/authentication-reset.ts';
+import { rootCaPublished } from '../stages/root-ca-published.ts';
+import { workloadsRestarted } from '../stages/workloads-restarted.ts';
+import { proveAccepted, proveIssuing, type TargetDescriptor } from './descriptor.ts';
+
+/** The Kubernetes API CA: static pods and kubelets restart at every pass. */
+export const kubernetes: TargetDescriptor = {
+  name: 'kubernetes',
+  title: 'Kubernetes API CA',
+  concerns: 'all',
+  handOff: true,
+  restartsApiServer: true,
+  restartsKubelet: true,
+  rolled: false,
+  minimumTalos: [1, 9],
+  prove: (input) =>
+    (input.role === 'controlplane'
+      ? (proveAccepted('kube-apiserver', input.pki.kubernetesAccepted, input) ??
+        proveIssuing('the Kubernetes API', input.pki.kubernetesIssuing, input))
+      : undefined) ?? proveAccepted('the kubelet', input.pki.kubeletAccepted, input),
+  published: 'client',
+  needs: { Issuing: ['rootCa', 'stalePods'], Finalizing: ['authentication'] },
+  settle: {
+    Issuing: [rootCaPublished, workloadsRestarted],
+    Finalizing: [authenticationReset],
+  },
+};

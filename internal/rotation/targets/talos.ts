@@ -1,0 +1,23 @@
+import { proveAccepted, proveIssuing, type TargetDescriptor } from './descriptor.ts';
+
+/**
+ * The Talos API CA. apid and trustd swap certificates and trust in place: no
+ * process restarts. A worker's apid accepts what the trustd that answered it
+ * accepts, so control planes come first.
+ */
+export const talos: TargetDescriptor = {
+  name: 'talos',
+  title: 'Talos API CA',
+  concerns: 'all',
+  handOff: true,
+  restartsApiServer: false,
+  restartsKubelet: false,
+  rolled: false,
+  minimumTalos: [1, 9],
+  prove: (input) =>
+    proveAccepted('apid', input.pki.talosAccepted, input) ??
+    (input.role === 'controlplane' ? proveIssuing('the Talos API', input.pki.talosIssuing, input) : undefined) ??
+    proveIssuing("apid's certificate", input.pki.apidIssuer, input),
+  needs: {},
+  settle: {},
+};
