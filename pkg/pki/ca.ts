@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CertificateAndKey, KeyAlgorithm } from './certificate.ts';
 import { generatePrivateKey, writePrivateKey } from './private-key.ts';
+import { confirmRsa } from './rsa-second-reader.ts';
 import { type NameParts, signCertificate } from './sign.ts';
 
 /** The certificate authorities of a Talos cluster. */
@@ -59,7 +60,9 @@ export async function createCa(target: CaTarget, options: CreateCaOptions): Prom
     },
     { subject: key, issuer: key, digest: digestFor(algorithm) },
   );
-  return { certificate, key: writePrivateKey(key) };
+  const ca = { certificate, key: writePrivateKey(key) };
+  await confirmRsa(ca);
+  return ca;
 }
 
 function digestFor(algorithm: KeyAlgorithm): 'SHA-256' | 'SHA-384' | 'SHA-512' {

@@ -3,6 +3,7 @@ import { PkiError } from './errors.ts';
 import { type LintCaOptions, lintCa } from './lint.ts';
 import { readPkcs12 } from './pkcs12.ts';
 import { keyFingerprint, parsePrivateKey } from './private-key.ts';
+import { confirmRsa } from './rsa-second-reader.ts';
 import type { Secret } from './secret.ts';
 
 /** Where a CA of the user's own comes from. */
@@ -32,6 +33,7 @@ export async function importCa(source: CaSource, options: ImportCaOptions): Prom
   if (problems.length > 0) {
     throw new PkiError('refused', problems.map((problem) => problem.message).join('; '), { where });
   }
+  await confirmRsa(ca, where);
   return ca;
 }
 

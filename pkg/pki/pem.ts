@@ -26,7 +26,6 @@ export interface PemScan {
 
 const BEGIN = /^-----BEGIN ([A-Z0-9][A-Z0-9 ]*)-----$/;
 const END = /^-----END ([A-Z0-9][A-Z0-9 ]*)-----$/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** A line of this many base64 characters and nothing else is the body of a block that lost its marker. */
 const LOST_BODY = /^[A-Za-z0-9+/]{40,}={0,2}$/;
 const UNPRINTABLE = /[^\t\x20-\x7e\u00a0-\uffff]/;
@@ -114,11 +113,13 @@ function closeBlock(open: OpenBlock, line: string, number: number): PemBlock | P
   if (bad !== -1) return { line: open.line + 1 + bad, message: badBodyLine(open, open.body[bad] ?? '') };
   const body = open.body.join('');
   if (body === '') return { line: open.line, message: `the ${open.label} block is empty` };
-  if (!BASE64.test(body)) {
+  const bytes = Buffer.from(body, 'base64');
+  // Written back, the bytes give the same text: this refuses bad padding and stray bits, which readers judge differently.
+  if (bytes.toString('base64') !== body) {
     return { line: open.line, message: `the body of the ${open.label} block is not base64: wrong length or padding` };
   }
   const text = `${[`-----BEGIN ${label}-----`, ...open.body, `-----END ${label}-----`].join('\n')}\n`;
-  return { label, bytes: new Uint8Array(Buffer.from(body, 'base64')), line: open.line, text };
+  return { label, bytes: new Uint8Array(bytes), line: open.line, text };
 }
 
 // Body lines are never quoted: they may be key material.

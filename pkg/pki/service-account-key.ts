@@ -3,6 +3,7 @@ import { type Fingerprint, type KeyAlgorithm, sha256 } from './certificate.ts';
 import { PkiError } from './errors.ts';
 import { parsePem, writePemBlock } from './pem.ts';
 import { generatePrivateKey, keyAlgorithm, keyObjectOf, parsePrivateKey, writePrivateKey } from './private-key.ts';
+import { confirmRsa } from './rsa-second-reader.ts';
 import type { PrivateKeyPem, Secret } from './secret.ts';
 
 /** The pair that signs and checks service-account tokens. */
@@ -31,7 +32,9 @@ const TOKEN_ALGORITHMS = /^(?:rsa-\d+|ecdsa-p\d+)$/;
 export async function createServiceAccountKey(
   options: { readonly algorithm?: Exclude<KeyAlgorithm, 'ed25519'> } = {},
 ): Promise<ServiceAccountKey> {
-  return serviceAccountKey(writePrivateKey(await generatePrivateKey(options.algorithm ?? 'rsa-4096')));
+  const key = writePrivateKey(await generatePrivateKey(options.algorithm ?? 'rsa-4096'));
+  await confirmRsa({ key });
+  return serviceAccountKey(key);
 }
 
 /**
