@@ -26,6 +26,8 @@ export interface PemScan {
 
 const BEGIN = /^-----BEGIN ([A-Z0-9][A-Z0-9 ]*)-----$/;
 const END = /^-----END ([A-Z0-9][A-Z0-9 ]*)-----$/;
+/** What follows a BEGIN marker. */
+const BODY_OR_END = /^(?:[A-Za-z0-9+/]+={0,2}|-----END .*)$/;
 /** A line of this many base64 characters and nothing else is the body of a block that lost its marker. */
 const LOST_BODY = /^[A-Za-z0-9+/]{40,}={0,2}$/;
 const UNPRINTABLE = /[^\t\x20-\x7e\u00a0-\uffff]/;
@@ -40,31 +42,11 @@ const UNPRINTABLE = /[^\t\x20-\x7e\u00a0-\uffff]/;
  * truncated blocks, bad base64, marker-like lines, bodies without a marker.
  */
 export function scanPem(text: string): PemScan {
-  const blocks: PemBlock[] = [];
-  const problems: PemProblem[] = [];
+  const scan: Scanning = { blocks: [], problems: [], open: undefined, lost: false };
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
-  let open: OpenBlock | undefined;
-  for (const [index, raw] of lines.entries()) {
-    const line = raw.trimEnd();
-    const number = index + 1;
-    const begins = BEGIN.exec(line)?.[1];
-    if (begins !== undefined) {
-      if (open) problems.push(truncated(open, `the next block begins at line ${number}`));
-      open = { label: begins, line: number, body: [] };
-    } else if (open === undefined) {
-      const message = strayText(line);
-      if (message !== undefined) problems.push({ line: number, message });
-    } else if (line.startsWith('-----')) {
-      const closed = closeBlock(open, line, number);
-      if ('message' in closed) problems.push(closed);
-      else blocks.push(closed);
-      open = undefined;
-    } else {
-      open.body.push(line);
-    }
-  }
-  if (open) problems.push(truncated(open, 'the text ends'));
-  return { blocks, problems };
+  for (const [index, line] of lines.entries()) takeLine(scan, line.trimEnd(), index + 1);
+  if (scan.open) scan.problems.push(truncated(scan.open, 'the text ends'));
+  return { blocks: scan.blocks, problems: scan.problems };
 }
 
 /**
@@ -87,6 +69,43 @@ export function writePemBlock(label: string, bytes: Uint8Array): string {
       .toString('base64')
       .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${body.map((line) => `${line}\n`).join('')}-----END ${label}-----\n`;
+}
+
+interface Scanning {
+  readonly blocks: PemBlock[];
+  readonly problems: PemProblem[];
+  open: OpenBlock | undefined;
+  /** Behind a broken BEGIN marker: its body and END are no further problems. */
+  lost: boolean;
+}
+
+function takeLine(scan: Scanning, line: string, number: number): void {
+  const label = BEGIN.exec(line)?.[1];
+  if (label !== undefined) {
+    if (scan.open) scan.problems.push(truncated(scan.open, `the next block begins at line ${number}`));
+    scan.open = { label, line: number, body: [] };
+    scan.lost = false;
+  } else if (scan.open === undefined) {
+    takeStray(scan, line, number);
+  } else if (line.startsWith('-----')) {
+    const closed = closeBlock(scan.open, line, number);
+    if ('message' in closed) scan.problems.push(closed);
+    else scan.blocks.push(closed);
+    scan.open = undefined;
+    scan.lost = line.includes('-----BEGIN');
+  } else {
+    scan.open.body.push(line);
+  }
+}
+
+function takeStray(scan: Scanning, line: string, number: number): void {
+  if (scan.lost && BODY_OR_END.test(line)) {
+    scan.lost = !line.startsWith('-----');
+    return;
+  }
+  const message = strayText(line);
+  scan.lost = message !== undefined;
+  if (message !== undefined) scan.problems.push({ line: number, message });
 }
 
 interface OpenBlock {
@@ -132,7 +151,7 @@ function badBodyLine(open: OpenBlock, part: string): string {
 
 function strayText(line: string): string | undefined {
   if (line.startsWith('-----END')) return 'an END marker without its BEGIN';
-  if (line.includes('-----')) return 'a broken block marker';
+  if (line.includes('-----') || /^-+$/.test(line)) return 'a broken block marker';
   if (LOST_BODY.test(line)) return 'the body of a block whose BEGIN marker is missing';
   if (UNPRINTABLE.test(line)) return 'bytes that are not text';
   return undefined;

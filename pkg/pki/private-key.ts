@@ -8,6 +8,7 @@ import {
   type KeyAlgorithm,
   sha256,
 } from './certificate.ts';
+import { childrenOf, readDer } from './der.ts';
 import { PkiError } from './errors.ts';
 import { parsePem, writePemBlock } from './pem.ts';
 import { type PrivateKeyPem, Secret } from './secret.ts';
@@ -92,12 +93,17 @@ export function keyFits(certificate: Certificate, key: PrivateKeyPem): boolean {
 
 function decodeBlock(label: string, bytes: Uint8Array, where?: string): KeyObject {
   const form = FORMS[label];
+  if (label === 'ENCRYPTED PRIVATE KEY') {
+    throw new PkiError('invalid-key', 'the private key is encrypted: decrypt it first (openssl pkey -in …)', { where });
+  }
   if (form === undefined) {
     const known = Object.keys(FORMS).join(', ');
     throw new PkiError('invalid-key', `expected a private key (${known}), found ${label}`, { where });
   }
   let key: KeyObject;
   try {
+    // OpenSSL reads any form under any name; Go, and so Talos, only the one that the label stands for.
+    if (formOf(bytes) !== form.form) throw new RangeError('another form');
     key = createPrivateKey({ key: Buffer.from(bytes), format: 'der', type: form.form });
   } catch {
     // The cause is left out on purpose: a foreign message could quote the input.
@@ -108,6 +114,14 @@ function decodeBlock(label: string, bytes: Uint8Array, where?: string): KeyObjec
     throw new PkiError('invalid-key', `the ${label} block holds a key of another algorithm: ${algorithm}`, { where });
   }
   return key;
+}
+
+/** Tells the three forms apart by what follows the version: an algorithm, an octet string or the modulus. */
+function formOf(bytes: Uint8Array): 'pkcs8' | 'sec1' | 'pkcs1' | undefined {
+  const outer = readDer(bytes);
+  if (outer.length !== 1) return undefined;
+  const tag = childrenOf(outer[0])[1]?.tag;
+  return tag === 0x30 ? 'pkcs8' : tag === 0x04 ? 'sec1' : tag === 0x02 ? 'pkcs1' : undefined;
 }
 
 function writtenForm(

@@ -26,7 +26,7 @@ export interface PublicKey {
 const PUBLIC_LABELS = new Set(['PUBLIC KEY', 'EC PUBLIC KEY', 'ED25519 PUBLIC KEY']);
 
 /** The algorithms that kube-apiserver signs tokens with. */
-const TOKEN_ALGORITHMS = /^(?:rsa-\d+|ecdsa-p\d+)$/;
+const TOKEN_ALGORITHMS = /^(?:rsa|ecdsa)-/;
 
 /** Creates a pair: RSA 4096 as Talos does for every version contract after 1.6, unless another algorithm is asked for. */
 export async function createServiceAccountKey(
@@ -47,7 +47,7 @@ export function parseServiceAccountKey(pem: string | Secret, where?: string): Se
   const privateKey = parsePrivateKey(pem, where);
   const algorithm = keyAlgorithm(privateKey);
   if (!TOKEN_ALGORITHMS.test(algorithm)) {
-    const message = `service-account tokens are signed with RSA (2048 bits or more) or ECDSA keys, found ${algorithm}`;
+    const message = `service-account tokens are signed with RSA (2048, 3072 or 4096 bits) or ECDSA keys, found ${algorithm}`;
     throw new PkiError('invalid-key', message, { where });
   }
   return serviceAccountKey(privateKey);
