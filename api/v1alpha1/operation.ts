@@ -19,7 +19,7 @@ const Stage = z.enum(CA_STAGES);
 const ReasonName = z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]);
 
 const Condition = z.strictObject({
-  type: z.enum(['CARotation', 'DeletionHeld', 'AggregatorAccepted', 'AuthenticationReset']),
+  type: z.enum(['CARotation', 'DeletionHeld', 'AggregatorAccepted', 'RootCaPublished', 'AuthenticationReset']),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: ReasonName,
   message: z.string(),
@@ -62,7 +62,11 @@ const CaRotationStatus = z.strictObject({
   etcdRebootBootID: z.string().optional(),
   /** When the reboot of this machine was first requested; the twenty minutes count from here. */
   etcdRebootSince: Timestamp.optional(),
+  /** The control plane that is being cordoned and drained, and since when. */
+  etcdDraining: z.string().optional(),
   drainStartedAt: Timestamp.optional(),
+  /** The control plane that was asked to give up etcd's leadership in this step; asked once, best effort. */
+  etcdForfeited: z.string().optional(),
 });
 
 const HistoryEntry = z.strictObject({ time: Timestamp, stage: Stage, reason: ReasonName, message: z.string() });

@@ -31,7 +31,6 @@ export const REASONS = {
   ControlPlanePodNotReady: 'A control plane pod is not ready on its machine. See kubectl -n kube-system get pods.',
   ForeignConfiguration:
     'The configuration was changed by someone else. Undo the change that the message names, or finish it everywhere.',
-  ForeignReboot: 'A control plane is down or rebooting without our asking. Wait until it is back.',
   NotQuiescent: 'The reply to a call was lost. Nothing more is sent until that call can no longer take effect.',
   // Progress.
   Starting: 'The rotation is checked before anything is written.',
@@ -39,6 +38,7 @@ export const REASONS = {
   ApplyingConfiguration: 'A machine is given the configuration of this stage.',
   ProvingMachine: 'A machine was given the configuration of this stage and is being proved.',
   StageProved: 'Every machine is proved at this stage.',
+  RollingControlPlanes: 'Control planes are rebooted one at a time, each behind every gate.',
   CordoningControlPlane: 'A control plane is being prepared for its reboot.',
   DrainingControlPlane:
     'Pods are being moved off a control plane. A pod that a PodDisruptionBudget holds is named in the message.',

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { type Decision, waitFor } from '../decision.ts';
 import { hold } from '../hold.ts';
+import { conditionOf } from './condition.ts';
 
 /** Every namespace's kube-root-ca.crt is the new CA before the old one is dropped: pods started from then on trust the right one. */
 export function rootCaPublished(context: Context): Decision | undefined {
@@ -10,10 +11,22 @@ export function rootCaPublished(context: Context): Decision | undefined {
   if (!reading.known)
     return hold(context, { reason: 'KubernetesUnknown', message: `kube-root-ca.crt: ${reading.message}` });
   const { stale, total } = reading.value;
-  if (stale.length === 0) return undefined;
+  const published = stale.length === 0;
   const names = stale.length > 5 ? `${stale.slice(0, 5).join(', ')} and ${stale.length - 5} more` : stale.join(', ');
-  return waitFor({
-    reason: 'PublishingRootCA',
-    message: `kube-root-ca.crt is not the new CA in ${stale.length} of ${total} namespaces: ${names}`,
-  });
+  const message = published
+    ? `kube-root-ca.crt is the new CA in all ${total} namespaces`
+    : `kube-root-ca.crt is not the new CA in ${stale.length} of ${total} namespaces: ${names}`;
+  // The condition keeps the moment: pods that started before it have read the old CA.
+  if ((conditionOf(context, 'RootCaPublished')?.status === 'True') !== published) {
+    return {
+      kind: 'act',
+      effect: { kind: 'update-status' },
+      reason: 'PublishingRootCA',
+      message,
+      conditions: [
+        { type: 'RootCaPublished', status: published ? 'True' : 'False', reason: 'PublishingRootCA', message },
+      ],
+    };
+  }
+  return published ? undefined : waitFor({ reason: 'PublishingRootCA', message });
 }
