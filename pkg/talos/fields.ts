@@ -1,10 +1,17 @@
-import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type {
   PEMEncodedCertificate,
   PEMEncodedCertificateAndKey,
   PEMEncodedKey,
 } from '../../proto/generated/talos/common.ts';
-import { type Certificate, type Fingerprint, parseCertificates } from '../pki/index.ts';
+import {
+  type Certificate,
+  type Fingerprint,
+  keyFingerprint,
+  parseCertificates,
+  parsePrivateKey,
+  parsePublicKeys,
+} from '../pki/index.ts';
 
 /**
  * A certificate (or a bundle) whose private key the machine holds. The key itself
@@ -44,28 +51,17 @@ export function readKeyFingerprint(key: PEMEncodedKey | undefined, where: string
 }
 
 /**
- * SHA-256 of the SubjectPublicKeyInfo of a key in PEM, private or public. Talos
- * labels Ed25519 keys `ED25519 PRIVATE KEY`, which OpenSSL does not know: the
- * body is plain PKCS#8, so a neutral label makes it readable.
+ * SHA-256 of the SubjectPublicKeyInfo of one key in PEM, private or public, under
+ * any label that Talos writes.
  *
- * @throws Error that names the field, never its content
+ * @throws PkiError that names the field, never its content
  */
 export function publicKeyFingerprint(pem: Uint8Array, where: string): Fingerprint {
-  const text = relabelForNode(Buffer.from(pem).toString('utf8'));
-  try {
-    const key = text.includes('PRIVATE KEY') ? createPublicKey(createPrivateKey(text)) : createPublicKey(text);
-    return sha256(key.export({ type: 'spki', format: 'der' }));
-  } catch {
-    // The cause is left out on purpose: a parser's message may quote what it read.
-    throw new Error(`${where} holds no key that can be read`);
-  }
-}
-
-/** The labels under which OpenSSL reads Talos's keys. */
-export function relabelForNode(pem: string): string {
-  return pem
-    .replaceAll('ED25519 PRIVATE KEY', 'PRIVATE KEY')
-    .replaceAll(/(BEGIN|END) (?:ED25519|EC|RSA) PUBLIC KEY/g, '$1 PUBLIC KEY');
+  const text = Buffer.from(pem).toString('utf8');
+  if (text.includes('PRIVATE KEY')) return keyFingerprint(parsePrivateKey(text, where));
+  const [key] = parsePublicKeys(text, where);
+  if (key === undefined) throw new Error(`${where} holds no key`);
+  return key.fingerprint;
 }
 
 /** Lower-case hex SHA-256. */

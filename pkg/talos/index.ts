@@ -1,4 +1,5 @@
 // Public: what other parts of Ichor build on.
+export { APID_PORT, createTalosMachine, type TalosMachineOptions } from './client.ts';
 export { type CallOutcome, isTalosError, TalosError, type TalosErrorKind } from './errors.ts';
 export { type CertificatesOfKey, publicKeyFingerprint } from './fields.ts';
 export type {
@@ -24,6 +25,7 @@ export type {
   TalosMachine,
   TalosVersion,
 } from './machine.ts';
+export { probeTls, type TlsProbe, type TlsProbeOptions, type TlsVerdict } from './probe.ts';
 export type { Resource, ResourceEvent, ResourceKind, ResourceMetadata } from './resource.ts';
 export {
   CONFIG_STATUS,
@@ -76,3 +78,14 @@ export {
   TRUSTD_CERTIFICATES,
   type TrustdCertificates,
 } from './resources/secrets.ts';
+export {
+  mergeTalosconfig,
+  parseTalosconfig,
+  selectContext,
+  type TalosContext,
+  type Talosconfig,
+  TalosconfigError,
+  writeTalosconfig,
+} from './talosconfig.ts';
+export { readTalosconfigFile, writeTalosconfigFile } from './talosconfig-file.ts';
+export type { TrustReason } from './transport/trust.ts';
