@@ -84,7 +84,7 @@ function describeStranger(root: YAMLMap): string {
   const expected =
     'expected secrets.yaml as talosctl gen secrets makes it (cluster, secrets, trustdinfo, certs), or machine_secrets of Terraform';
   if (root.has('machine') || root.has('apiVersion')) {
-    return `is a machine configuration; ${expected}. Import the bundle from it with: ichor cluster import`;
+    return `is a machine configuration; ${expected}. ichor cluster import takes the bundle out of it`;
   }
   if (root.has('contexts')) return `is a talosconfig; ${expected}`;
   if (root.has('version') && root.has('checksum')) return `is a rotation record; ${expected}`;

@@ -151,7 +151,7 @@ describe('a bundle is refused, with file, line and field', () => {
       'a machine configuration',
       () => 'version: v1alpha1\nmachine:\n  type: controlplane\ncluster:\n  id: x\n',
       'malformed',
-      'secrets.yaml:1: is a machine configuration; expected secrets.yaml as talosctl gen secrets makes it (cluster, secrets, trustdinfo, certs), or machine_secrets of Terraform. Import the bundle from it with: ichor cluster import',
+      'secrets.yaml:1: is a machine configuration; expected secrets.yaml as talosctl gen secrets makes it (cluster, secrets, trustdinfo, certs), or machine_secrets of Terraform. ichor cluster import takes the bundle out of it',
     ],
     [
       'a talosconfig',
