@@ -52,7 +52,7 @@ export function tryLock(directory: string, purpose: string): Lock | LockOwner {
     const owner = last === 0 ? undefined : readOwner(directory, last);
     if (owner !== undefined && isAlive(directory, last, owner)) return owner;
     const mine = last + 1;
-    if (!create(directory, mine, JSON.stringify(thisProcess(purpose)))) continue;
+    if (!create(directory, mine, JSON.stringify(ownerNow(purpose)))) continue;
     // Files below the highest are removed, so a very late link may succeed: it holds only if nothing is above it.
     if (highest(directory) === mine) return held(directory, mine);
     rmSync(join(directory, String(mine)), { force: true });
@@ -140,24 +140,32 @@ function readOwner(directory: string, number: number): LockOwner | undefined {
   }
 }
 
-function isAlive(directory: string, number: number, owner: LockOwner): boolean {
-  const self = thisProcess('');
-  if (owner.boot !== self.boot) return false;
-  if (owner.namespace === self.namespace) return startOf(owner.pid) === owner.started;
-  // Another container on the same machine: its process numbers mean nothing here, only its heartbeat does.
-  const beat = statSync(join(directory, String(number)), { throwIfNoEntry: false });
-  return beat !== undefined && Date.now() - beat.mtimeMs < HEARTBEAT_LOST_MS;
-}
-
-function thisProcess(purpose: string): LockOwner {
+/** Names a process that runs, this one unless told otherwise, so that others can see whether it still does. */
+export function ownerNow(purpose: string, pid = process.pid): LockOwner {
   return {
-    pid: process.pid,
+    pid,
     boot: readText('/proc/sys/kernel/random/boot_id') ?? 'unknown',
     namespace: readLink('/proc/self/ns/pid') ?? 'unknown',
-    started: startOf(process.pid) ?? 'unknown',
+    started: startOf(pid) ?? 'unknown',
     purpose,
     since: Date.now(),
   };
+}
+
+/** Whether the process still runs; undefined if that cannot be told, as for one of another container. */
+export function ownerRuns(owner: LockOwner): boolean | undefined {
+  const self = ownerNow('');
+  if (owner.boot !== self.boot) return false;
+  if (owner.namespace !== self.namespace) return undefined;
+  return startOf(owner.pid) === owner.started;
+}
+
+function isAlive(directory: string, number: number, owner: LockOwner): boolean {
+  const runs = ownerRuns(owner);
+  if (runs !== undefined) return runs;
+  // Another container on the same machine: its process numbers mean nothing here, only its heartbeat does.
+  const beat = statSync(join(directory, String(number)), { throwIfNoEntry: false });
+  return beat !== undefined && Date.now() - beat.mtimeMs < HEARTBEAT_LOST_MS;
 }
 
 /** When a process started, in the kernel's ticks; undefined if there is none of that number. */

@@ -97,7 +97,7 @@ async function buildPart(part: Part, say: Say): Promise<void> {
   rmSync(failure, { force: true });
   const begin = Date.now();
   try {
-    const folder = part.fromTalosSource ? await talosSource(say) : join(ROOT, part.module);
+    const folder = part.fromTalosSource ? await ensureTalosSource(say) : join(ROOT, part.module);
     await ensureArtefact(
       cache,
       {
@@ -125,8 +125,8 @@ function failureFile(part: Part, key: string): string {
   return join(cacheDirectory(), 'failures', `${part.name}-${key}`);
 }
 
-/** The folder in which Talos is built. */
-function talosSource(say: Say): Promise<string> {
+/** The folder in which Talos is built: our pins, and below it in `talos` the edited copy of its source. */
+export function ensureTalosSource(say: Say = sayOnStderr): Promise<string> {
   return ensureArtefact(
     cacheDirectory(),
     {

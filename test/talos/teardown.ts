@@ -1,0 +1,92 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDirectory } from '../support/artefact.ts';
+import { isLock, type Lock, type LockOwner, lock, ownerRuns, tryLock } from '../support/lock.ts';
+import { run } from '../support/run.ts';
+import { type CgroupVersion, childCgroups, killCgroup, removeCgroup, TOP } from './host/cgroups.ts';
+import { clustersOnNetwork, removeNetwork } from './host/network.ts';
+import { restoreSysctls } from './host/sysctls.ts';
+import { cgroupOf, clusterDirectory } from './layout.ts';
+import { type ClusterRecord, RUN, readRecord, recordedClusters, removeRecord } from './record.ts';
+
+/** What may not be done to a cluster while another process does something to it. */
+export function lockCluster(name: string, purpose: string): Lock {
+  const result = tryLock(join(RUN, 'locks', name), purpose);
+  if (isLock(result)) return result;
+  throw new Error(`the cluster ${name} is in use: ${describeOwner(result)}; wait, or choose another name`);
+}
+
+/** Held while networks are chosen and made: two clusters must not choose the same one. */
+export function lockHost(purpose: string): Promise<Lock> {
+  return lock(join(RUN, 'locks', '.host'), { purpose });
+}
+
+export function describeOwner(owner: LockOwner): string {
+  return `process ${owner.pid} is ${owner.purpose}, since ${new Date(owner.since).toISOString()}`;
+}
+
+/**
+ * Removes all that there is of a cluster. Works from what is found by name, not
+ * from our own records, so that it also cleans up after a crash. The caller holds its lock.
+ */
+export async function removeCluster(name: string, cgroups: CgroupVersion): Promise<void> {
+  const directory = readRecord(name)?.directory ?? clusterDirectory(name);
+  await killCgroup(cgroups, cgroupOf(name));
+  await removeCgroup(cgroups, cgroupOf(name));
+  await removeNetwork(name);
+  await unmountBelow(directory);
+  await rm(directory, { recursive: true, force: true });
+  removeRecord(name);
+  if (recordedClusters().length === 0) {
+    await removeCgroup(cgroups, TOP);
+    restoreSysctls(RUN);
+  }
+}
+
+/**
+ * Removes the clusters whose process ended without removing them, and what is
+ * on the machine of clusters that nobody has a record of. Answers their names.
+ */
+export async function removeLeftovers(cgroups: CgroupVersion): Promise<string[]> {
+  mkdirSync(RUN, { recursive: true, mode: 0o700 });
+  const removed: string[] = [];
+  for (const name of findClusters(cgroups)) {
+    const held = tryLock(join(RUN, 'locks', name), 'removing what a process left that ended');
+    // Somebody makes or removes it right now.
+    if (!isLock(held)) continue;
+    using _held = held;
+    const record = readRecord(name);
+    if (record !== undefined && isWanted(record)) continue;
+    await removeCluster(name, cgroups);
+    removed.push(name);
+  }
+  return removed;
+}
+
+/** A cluster made by hand stays until it is taken down; another one as long as the process that it belongs to. */
+export function isWanted(record: ClusterRecord): boolean {
+  return record.owner === undefined || ownerRuns(record.owner) !== false;
+}
+
+/** Names of all clusters of which anything is on this machine. */
+export function findClusters(cgroups: CgroupVersion): string[] {
+  const names = [...recordedClusters(), ...childCgroups(cgroups, TOP), ...clustersOnNetwork(), ...directories()];
+  return [...new Set(names)].sort();
+}
+
+function directories(): string[] {
+  try {
+    return readdirSync(join(cacheDirectory(), 'talos/clusters'));
+  } catch {
+    return [];
+  }
+}
+
+async function unmountBelow(directory: string): Promise<void> {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((path) => path.startsWith(`${directory}/`));
+  for (const path of mounts.reverse()) await run('umount', ['--lazy', path]);
+}
