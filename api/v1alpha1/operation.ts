@@ -51,7 +51,7 @@ const CaRotationStatus = z.strictObject({
   certificates: z.array(z.strictObject({ name: Target, old: Fingerprint, new: Fingerprint })),
   stageStartedAt: Timestamp.optional(),
   applied: z.array(Applied),
-  inFlight: InFlight.optional(),
+  inFlight: z.array(InFlight),
   /** Control planes rebooted in this stage. */
   etcdRestarted: z.array(z.string()),
   /** When the running reboot was requested. */
@@ -133,7 +133,7 @@ export function pendingStatus(): OperationStatus {
     reason: 'Starting',
     message: 'not started',
     conditions: [],
-    caRotation: { targets: [], certificates: [], applied: [], etcdRestarted: [] },
+    caRotation: { targets: [], certificates: [], applied: [], inFlight: [], etcdRestarted: [] },
     history: [],
   };
 }

@@ -2,6 +2,7 @@ import {
   type CaTarget,
   DEFAULT_CA_TARGETS,
   handoffToken,
+  ROTATION_FINALIZER,
   rotationAbandonable,
   sortCaTargets,
 } from '../../api/v1alpha1/index.ts';
@@ -58,7 +59,13 @@ export function targetsOf({ operation, store }: Pick<Observation, 'operation' | 
 
 function over({ stage, observation }: Context): Decision | undefined {
   if (stage !== 'Done') return undefined;
-  return { kind: 'done', reason: 'Completed', message: observation.operation.status.message };
+  const { message } = observation.operation.status;
+  // Done was written before the record was removed; a crash between the two is finished here.
+  const held = observation.operation.metadata.finalizers.includes(ROTATION_FINALIZER);
+  if (held || observation.store.material !== undefined) {
+    return { kind: 'act', effect: { kind: 'complete' }, reason: 'Completed', message };
+  }
+  return { kind: 'done', reason: 'Completed', message };
 }
 
 function abandoned(context: Context): Decision | undefined {
@@ -69,12 +76,11 @@ function abandoned(context: Context): Decision | undefined {
     context.targets.map((target) => target.name),
   );
   if (!abandonable) return held(context, why);
-  const { inFlight } = context.status;
-  if (inFlight !== undefined && elapsedSince(context, inFlight.deadline) < context.settings.quiescenceMarginMs) {
-    return waitFor({
-      reason: 'NotQuiescent',
-      message: `the reply of ${inFlight.machine} to ${inFlight.call} was lost`,
-    });
+  const late = context.status.inFlight.find(
+    (call) => elapsedSince(context, call.deadline) < context.settings.quiescenceMarginMs,
+  );
+  if (late !== undefined) {
+    return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
   }
   const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
   const names = new Set([

@@ -1,6 +1,9 @@
+import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
 import { type Context, elapsedSince, isKnown } from './context.ts';
 import { type Decision, waitFor } from './decision.ts';
 import { hold } from './hold.ts';
+
+type InFlight = CaRotationStatus['inFlight'][number];
 
 /**
  * After a call whose reply was lost, nothing further is sent until it can no
@@ -9,23 +12,29 @@ import { hold } from './hold.ts';
  * does not protect quorum: a reboot that timed out can land after it was cleared.
  */
 export function quiescence(context: Context): Decision | undefined {
-  const { inFlight } = context.status;
-  if (inFlight === undefined) return undefined;
-  const machine = context.observation.machines.find((each) => each.name === inFlight.machine);
-  const settled = elapsedSince(context, inFlight.deadline) >= context.settings.quiescenceMarginMs;
+  for (const call of context.status.inFlight) {
+    const decision = settle(context, call);
+    if (decision !== undefined) return decision;
+  }
+  return undefined;
+}
+
+function settle(context: Context, call: InFlight): Decision | undefined {
+  const machine = context.observation.machines.find((each) => each.name === call.machine);
+  const isPast = elapsedSince(context, call.deadline) >= context.settings.quiescenceMarginMs;
   const known = machine !== undefined && isKnown(machine);
-  const what = `the reply of ${inFlight.machine} to ${inFlight.call} was lost`;
-  if (known && (settled || machine.talos.value.bootId !== inFlight.bootID)) {
+  const what = `the reply of ${call.machine} to ${call.call} was lost`;
+  if (known && (isPast || machine.talos.value.bootId !== call.bootID)) {
     return {
       kind: 'act',
       effect: { kind: 'update-status' },
       reason: 'NotQuiescent',
       message: `${what}; it can no longer take effect`,
-      mark: { inFlight: undefined },
+      mark: { inFlight: context.status.inFlight.filter((each) => each !== call) },
     };
   }
+  if (!isPast) return waitFor({ reason: 'NotQuiescent', message: what });
   // A machine that is being rebooted is expected to be silent; its own step says how long.
-  if (settled && context.status.etcdRebooting === inFlight.machine) return undefined;
-  if (!settled) return waitFor({ reason: 'NotQuiescent', message: what });
+  if (context.status.etcdRebooting === call.machine) return undefined;
   return hold(context, { reason: 'MachineUnknown', message: `${what}, and it has not answered since` });
 }

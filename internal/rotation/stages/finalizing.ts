@@ -51,10 +51,11 @@ function uncordonLeftovers(context: Context): Decision | undefined {
   };
 }
 
+/** Done is written first; the record goes after it, so that a crash between the two is only finished again. */
 function complete(context: Context): Decision {
   return {
     kind: 'act',
-    effect: { kind: 'complete' },
+    effect: { kind: 'enter-stage', stage: 'Done' },
     reason: 'Completed',
     message: `${context.targets.map((target) => target.name).join(', ')}: nothing is left on the old certificate authorities`,
   };
