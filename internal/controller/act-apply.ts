@@ -1,0 +1,44 @@
+import { renderStage } from '../../pkg/machineconfig/index.ts';
+import { Secret } from '../../pkg/pki/index.ts';
+import type { Actor } from './act.ts';
+import { EffectRefusedError } from './effect-error.ts';
+import type { ListedMachine } from './machines.ts';
+import { changesOf } from './material.ts';
+import { digestOf } from './observe-machine.ts';
+
+/** How long one apply may take; after it and a margin the call can no longer land on a machine that answers. */
+export const APPLY_DEADLINE_MS = 30_000;
+
+/**
+ * Reads the configuration, changes the PKI fields of the rotation, applies it
+ * with an explicit mode and reads it back. ApplyConfiguration has no
+ * compare-and-set, so a configuration that is not the one the decision was made
+ * on is left alone: somebody else is editing it.
+ */
+export async function applyConfig(
+  actor: Actor,
+  machine: ListedMachine,
+  stage: 'Accepting' | 'Issuing' | 'Dropping',
+): Promise<void> {
+  const seen = actor.observed.observation.machines.find((each) => each.name === machine.name);
+  if (seen === undefined || !seen.talos.known)
+    throw new EffectRefusedError(`${machine.name} was not observed; nothing was sent`);
+  const { version, configDigest } = seen.talos.value;
+  await actor.session.talos(machine, async (client) => {
+    const before = (await client.configuration('active')).config.expose();
+    if (digestOf(before) !== configDigest) {
+      throw new EffectRefusedError(`the configuration of ${machine.name} changed while we looked; nothing was sent`);
+    }
+    const config = renderStage(before, changesOf(actor.observed.state), stage, { talosVersion: version });
+    await client.apply(
+      { config: Secret.of('machine-config', config), mode: 'NO_REBOOT' },
+      { deadlineMs: APPLY_DEADLINE_MS },
+    );
+    const after = (await client.configuration('active')).config.expose();
+    if (after !== config) {
+      throw new EffectRefusedError(
+        `the configuration of ${machine.name} is not what was sent; somebody else applied one at the same moment`,
+      );
+    }
+  });
+}

@@ -1,0 +1,71 @@
+import { cordonNode, drainRound, uncordonNode } from '../../pkg/kube/index.ts';
+import type { Actor } from './act.ts';
+import { EffectRefusedError } from './effect-error.ts';
+import type { ListedMachine } from './machines.ts';
+import { viaAny } from './observe-kubernetes.ts';
+
+/** How long the reboot call itself may take. */
+export const REBOOT_DEADLINE_MS = 30_000;
+
+/** Moves storage away where somebody asked for it, then keeps new pods off the machine. */
+export async function cordon(actor: Actor, machine: ListedMachine): Promise<void> {
+  await actor.ports.evacuation?.evacuate(machine.name);
+  await viaOthers(actor, machine, (client) => cordonNode(client, { node: nodeOf(machine), owner: actor.owner }));
+}
+
+/** Asks once for every pod that a drain evicts; what holds the others is kept for the next message. */
+export async function drain(actor: Actor, machine: ListedMachine): Promise<void> {
+  const { left } = await viaOthers(actor, machine, (client) => drainRound(client, nodeOf(machine)));
+  actor.session.drainHeld.clear();
+  for (const pod of left) {
+    const held =
+      pod.why === 'budget'
+        ? `PodDisruptionBudget ${pod.budget ?? '(unnamed)'}`
+        : pod.why === 'refused'
+          ? pod.detail
+          : undefined;
+    if (held !== undefined) actor.session.drainHeld.set(`${pod.namespace}/${pod.name}`, held);
+  }
+}
+
+/** Best effort: etcd hands over by itself when it stops, only later. */
+export async function forfeitLeadership(actor: Actor, machine: ListedMachine): Promise<void> {
+  await actor.session.talos(machine, (client) => client.etcd.forfeitLeadership());
+}
+
+/** Goes straight to the machine. The marker was written before. */
+export async function reboot(actor: Actor, machine: ListedMachine): Promise<void> {
+  const expected = actor.observed.observation.machines.find((each) => each.name === machine.name);
+  await actor.session.talos(machine, async (client) => {
+    const bootId = await client.bootId();
+    if (!expected?.talos.known || expected.talos.value.bootId !== bootId) {
+      throw new EffectRefusedError(
+        `${machine.name} is in another boot than the one that was observed; it was not rebooted`,
+      );
+    }
+    await client.reboot('DEFAULT', { deadlineMs: REBOOT_DEADLINE_MS });
+  });
+  actor.session.forget(machine);
+}
+
+/** Lets pods back, if it was us who kept them off. */
+export async function uncordon(actor: Actor, machine: ListedMachine): Promise<void> {
+  await viaOthers(actor, machine, (client) => uncordonNode(client, { node: nodeOf(machine), owner: actor.owner }));
+  await actor.ports.evacuation?.readmit(machine.name);
+}
+
+function nodeOf(machine: ListedMachine): string {
+  return machine.node?.name ?? machine.name;
+}
+
+/** Through an API server on another machine where there is one: this one is about to go. */
+async function viaOthers<T>(actor: Actor, machine: ListedMachine, work: Parameters<typeof viaAny<T>>[1]): Promise<T> {
+  const planes = actor.observed.machines.filter((each) => each.role === 'controlplane');
+  const ask = [
+    ...planes.filter((each) => each.name !== machine.name),
+    ...planes.filter((each) => each.name === machine.name),
+  ];
+  const reading = await viaAny({ session: actor.session, ask }, work);
+  if (!reading.known) throw new Error(reading.message);
+  return reading.value;
+}

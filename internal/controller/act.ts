@@ -1,0 +1,89 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import type { CertificateAndKey } from '../../pkg/pki/index.ts';
+import type { Effect } from '../rotation/decision.ts';
+import { applyConfig } from './act-apply.ts';
+import { resetAuthentication, restartOwner } from './act-kubernetes.ts';
+import { cordon, drain, forfeitLeadership, reboot, uncordon } from './act-roll.ts';
+import { complete, replaceBundle, writeRecord } from './act-store.ts';
+import { EffectRefusedError } from './effect-error.ts';
+import type { ListedMachine } from './machines.ts';
+import type { Observed } from './observe.ts';
+import type { Ports } from './ports.ts';
+import type { Session } from './session.ts';
+
+/** Who acts, on which picture of the cluster. */
+export interface Actor {
+  readonly ports: Ports;
+  readonly session: Session;
+  readonly observed: Observed;
+  /** Uid of the operation. */
+  readonly owner: string;
+  readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+}
+
+/** Does one effect. Resolves when it is done for certain; whatever it throws is classified by `outcomeOf`. */
+export async function act(actor: Actor, effect: Effect): Promise<void> {
+  switch (effect.kind) {
+    case 'update-status':
+    case 'enter-stage':
+      // The status is all there is to it, and the report writes it.
+      return;
+    case 'write-record':
+      return writeRecord(actor, effect.targets);
+    case 'apply-config':
+      return applyConfig(actor, machineOf(actor, effect.machine), effect.stage);
+    case 'apply-configs':
+      return applyAll(actor, effect.machines, effect.stage);
+    case 'cordon':
+      return cordon(actor, machineOf(actor, effect.machine));
+    case 'drain':
+      return drain(actor, machineOf(actor, effect.machine));
+    case 'forfeit-leadership':
+      return forfeitLeadership(actor, machineOf(actor, effect.machine));
+    case 'reboot':
+      return reboot(actor, machineOf(actor, effect.machine));
+    case 'uncordon':
+      return uncordon(actor, machineOf(actor, effect.machine));
+    case 'replace-bundle':
+      return replaceBundle(actor);
+    case 'reset-authentication':
+      return resetAuthentication(actor, effect.uid);
+    case 'restart-workload':
+      return restartOwner(actor, effect.owner);
+    case 'complete':
+      return complete(actor);
+    case 'abandon':
+      return abandon(actor, effect.uncordon);
+  }
+}
+
+/** Machine that an effect is sent to, for messages and for the in-flight note; absent where it is none. */
+export function machineNameOf(effect: Effect): string | undefined {
+  return 'machine' in effect ? effect.machine : undefined;
+}
+
+async function applyAll(
+  actor: Actor,
+  names: readonly string[],
+  stage: 'Accepting' | 'Issuing' | 'Dropping',
+): Promise<void> {
+  const results = await Promise.allSettled(names.map((name) => applyConfig(actor, machineOf(actor, name), stage)));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** Every step may be done twice; machines that cannot be uncordoned now do not hold the deletion. */
+async function abandon(actor: Actor, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const machine = actor.observed.machines.find((each) => each.name === name);
+    if (machine !== undefined) await uncordon(actor, machine);
+  }
+  await actor.ports.store.removeRecord();
+}
+
+function machineOf(actor: Actor, name: string): ListedMachine {
+  const machine = actor.observed.machines.find((each) => each.name === name);
+  if (machine === undefined)
+    throw new EffectRefusedError(`${name} is not in the list of machines any more; nothing was sent`);
+  return machine;
+}

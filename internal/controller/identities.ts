@@ -1,0 +1,72 @@
+import type { Clock } from '../../pkg/clock/index.ts';
+import { type Certificate, type CertificateAndKey, issueLeaf, talosAdminProfile } from '../../pkg/pki/index.ts';
+import type { Identity } from '../../pkg/talos/index.ts';
+import type { ClusterState } from './ports.ts';
+
+/** Our own client certificates last this long and are renewed after half of it. */
+const VALIDITY_MS = 12 * 3_600_000;
+
+/** Who we are towards the machines: certificates of our own, issued from the CAs that the store holds. */
+export interface Identities {
+  /** To be tried in this order; each trusts the old and the new CA. */
+  talos(state: ClusterState, preferNew: boolean): Promise<readonly Identity[]>;
+}
+
+/**
+ * Issues administrators' certificates from the bundle's own CA (so a lost or
+ * expired talosconfig is no dead end) and, during a rotation, from the new one.
+ * They are kept in memory only.
+ */
+export function createIdentities(clock: Clock): Identities {
+  const issued = new Map<string, { readonly credentials: CertificateAndKey; readonly renewAt: number }>();
+
+  async function credentialsOf(ca: CertificateAndKey): Promise<CertificateAndKey> {
+    const { fingerprint } = ca.certificate;
+    const now = clock.now();
+    const known = issued.get(fingerprint);
+    if (known !== undefined && now < known.renewAt) return known.credentials;
+    const credentials = await issueLeaf(ca, { ...talosAdminProfile({ now }), validityMs: VALIDITY_MS });
+    issued.set(fingerprint, { credentials, renewAt: now + VALIDITY_MS / 2 });
+    return credentials;
+  }
+
+  return {
+    async talos(state, preferNew) {
+      const authorities = talosAuthorities(state);
+      const trust = authorities.map((ca) => ca.certificate);
+      const ordered = preferNew ? [...authorities].reverse() : authorities;
+      return Promise.all(ordered.map(async (ca) => ({ trust, credentials: await credentialsOf(ca) })));
+    },
+  };
+}
+
+/** The Talos CAs that may be in use, the older first. */
+function talosAuthorities(state: ClusterState): CertificateAndKey[] {
+  const all = [state.previous?.talos, state.bundle.talos, state.record?.targets.talos].filter((ca) => ca !== undefined);
+  const seen = new Set<string>();
+  return all.filter(({ certificate }) => !seen.has(certificate.fingerprint) && seen.add(certificate.fingerprint));
+}
+
+/** Certificates of every CA of one target that may be in use, the older first. */
+export function authoritiesOf(
+  state: ClusterState,
+  pick: (from: Authorities) => CertificateAndKey | undefined,
+): Certificate[] {
+  const { previous, bundle, record } = state;
+  const sources: (Authorities | undefined)[] = [
+    previous && { ...previous, 'kubernetes-aggregator': previous.aggregator },
+    { ...bundle, 'kubernetes-aggregator': bundle.aggregator },
+    record?.targets,
+  ];
+  const certificates = sources
+    .map((source) => source && pick(source)?.certificate)
+    .filter((each) => each !== undefined);
+  return certificates.filter(
+    (each, index) => certificates.findIndex((other) => other.fingerprint === each.fingerprint) === index,
+  );
+}
+
+/** Where a CA can come from. */
+export type Authorities = {
+  readonly [Target in 'talos' | 'kubernetes' | 'etcd' | 'kubernetes-aggregator']?: CertificateAndKey;
+};

@@ -1,0 +1,156 @@
+import type { TalosOperation } from '../../api/v1alpha1/index.ts';
+import {
+  type KubeClient,
+  listPods,
+  listRootCas,
+  listStalePods,
+  type PodObject,
+  planDrain,
+  podsOnNode,
+  readAggregatorAuth,
+  readWorkload,
+  rolloutState,
+  type StalePods,
+  type WorkloadName,
+} from '../../pkg/kube/index.ts';
+import type { Fingerprint } from '../../pkg/pki/index.ts';
+import type {
+  AuthenticationReading,
+  KubernetesObservation,
+  Needs,
+  Reading,
+  StaleWorkload,
+} from '../rotation/observation.ts';
+import type { MachineRef, Session } from './session.ts';
+import { readingOf } from './unknown.ts';
+
+/** What the cluster-wide reading is made from. */
+export interface KubernetesInput {
+  readonly session: Session;
+  /** Control planes to ask, those that are ready first. */
+  readonly ask: readonly MachineRef[];
+  readonly needs: Needs;
+  readonly operation: TalosOperation;
+  /** The Kubernetes CA that namespaces should hold. */
+  readonly rootCa: Fingerprint | undefined;
+}
+
+/** Reads what the next decision needs of the cluster as a whole, through one API server that answers. */
+export async function observeKubernetes(input: KubernetesInput): Promise<KubernetesObservation> {
+  const { needs, operation, rootCa } = input;
+  const read = <T>(wanted: boolean, work: (client: KubeClient) => Promise<T>) =>
+    wanted ? viaAny(input, work) : undefined;
+  const published = operation.status.conditions.find(
+    (each) => each.type === 'RootCaPublished' && each.status === 'True',
+  );
+  const [authentication, roots, stalePods, draining, unreadyControlPlanePods] = await Promise.all([
+    read(needs.authentication, readAuthentication),
+    read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
+    read(needs.stalePods && published !== undefined, (client) =>
+      readStale(client, operation, published?.lastTransitionTime ?? ''),
+    ),
+    read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
+    read(needs.controlPlanePods, readUnready),
+  ]);
+  return {
+    ...(authentication === undefined ? {} : { authentication }),
+    ...(roots === undefined ? {} : { rootCa: roots }),
+    ...(stalePods === undefined ? {} : { stalePods }),
+    ...(draining === undefined ? {} : { draining }),
+    ...(unreadyControlPlanePods === undefined ? {} : { unreadyControlPlanePods }),
+  };
+}
+
+/** The first answer of any control plane; the last failure where none answers. */
+export async function viaAny<T>(
+  input: Pick<KubernetesInput, 'session' | 'ask'>,
+  work: (client: KubeClient) => Promise<T>,
+): Promise<Reading<T>> {
+  let last: Reading<T> = { known: false, why: 'failed', message: 'no control plane is ready' };
+  for (const machine of input.ask) {
+    last = await readingOf(() => input.session.kube(machine, work));
+    if (last.known) return last;
+  }
+  return last;
+}
+
+async function readAuthentication(client: KubeClient): Promise<AuthenticationReading> {
+  const found = await readAggregatorAuth(client);
+  if (found === undefined) return { present: false };
+  return { present: true, uid: found.uid, requestheader: found.requestHeaderCas, client: found.clientCas };
+}
+
+async function readRootCas(client: KubeClient, expected: Fingerprint | undefined) {
+  const all = (await listRootCas(client)).filter((each) => !each.leaving);
+  const stale = all.filter(({ fingerprints }) => fingerprints.length !== 1 || fingerprints[0] !== expected);
+  return { total: all.length, stale: stale.map((each) => each.namespace) };
+}
+
+async function readStale(client: KubeClient, operation: TalosOperation, publishedAt: string): Promise<StaleWorkload[]> {
+  const stale = await listStalePods(client, { startedBefore: Date.parse(publishedAt) });
+  const asks = operation.spec.restartWorkloads === 'Rolling';
+  return Promise.all(
+    stale.map(async (each) => {
+      const workload = asks ? workloadOf(each) : undefined;
+      const restarting =
+        workload !== undefined && !rolloutState(workload.kind, await readWorkload(client, workload)).done;
+      return { owner: ownerText(each), pods: each.pods.length, restartable: each.restartable, restarting };
+    }),
+  );
+}
+
+function workloadOf({ owner, namespace, name }: StalePods): WorkloadName | undefined {
+  return owner === 'Deployment' || owner === 'StatefulSet' || owner === 'DaemonSet'
+    ? { kind: owner, namespace, name }
+    : undefined;
+}
+
+/** How messages name a workload; `parseOwner` reads it back. */
+export function ownerText({ namespace, owner, name }: Pick<StalePods, 'namespace' | 'owner' | 'name'>): string {
+  return `${namespace}/${owner}/${name}`;
+}
+
+/** The workload behind such a text. Throws for one that no rollout can restart. */
+export function parseOwner(text: string): WorkloadName {
+  const [namespace, kind, name] = text.split('/');
+  if (
+    namespace === undefined ||
+    name === undefined ||
+    (kind !== 'Deployment' && kind !== 'StatefulSet' && kind !== 'DaemonSet')
+  ) {
+    throw new Error(`${text} is no workload that can be restarted`);
+  }
+  return { kind, namespace, name };
+}
+
+async function readDraining(client: KubeClient, node: string, session: Session) {
+  const { evict } = planDrain(await podsOnNode(client, node));
+  return evict.map((pod) => {
+    const name = `${pod.namespace}/${pod.name}`;
+    const heldBy = session.drainHeld.get(name);
+    return { pod: name, ...(heldBy === undefined ? {} : { heldBy }) };
+  });
+}
+
+async function readUnready(client: KubeClient): Promise<string[]> {
+  const pods = await listPods(client, { namespace: 'kube-system' });
+  return pods
+    .filter(isControlPlanePod)
+    .filter((pod) => !isReady(pod))
+    .map((pod) => pod.metadata.name)
+    .sort();
+}
+
+const CONTROL_PLANE_APPS: ReadonlySet<string> = new Set([
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+]);
+
+function isControlPlanePod(pod: PodObject): boolean {
+  return CONTROL_PLANE_APPS.has(pod.metadata.labels?.['k8s-app'] ?? '');
+}
+
+function isReady(pod: PodObject): boolean {
+  return pod.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') === true;
+}

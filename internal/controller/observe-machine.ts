@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { type NodeView, readApiServerHealth, whyNotReady } from '../../pkg/kube/index.ts';
+import { type Certificate, type Fingerprint, verifyChain } from '../../pkg/pki/index.ts';
+import {
+  API_CERTIFICATES,
+  type CertificatesOfKey,
+  ETCD_CERTIFICATES,
+  ETCD_ROOT,
+  KUBELET_SECRETS,
+  KUBERNETES_ROOT,
+  OS_ROOT,
+  type ServiceStatus,
+  type TalosMachine,
+} from '../../pkg/talos/index.ts';
+import type {
+  EtcdReading,
+  MachineObservation,
+  NodeReading,
+  PkiReading,
+  Reading,
+  ServiceReading,
+  TalosReading,
+} from '../rotation/observation.ts';
+import { authoritiesOf } from './identities.ts';
+import type { ListedMachine } from './machines.ts';
+import type { ClusterState } from './ports.ts';
+import type { Session } from './session.ts';
+import { standingOf } from './standing.ts';
+import { readingOf } from './unknown.ts';
+
+/** Everything that the observation of one machine is made from. */
+export interface MachineInput {
+  readonly session: Session;
+  readonly state: ClusterState;
+  readonly machine: ListedMachine;
+  readonly now: number;
+  /** Uid of the operation: Nodes that it cordoned carry it. */
+  readonly owner: string;
+}
+
+/** Reads one machine over its own APIs; what cannot be read is unknown. */
+export async function observeMachine(input: MachineInput): Promise<MachineObservation> {
+  const { session, machine, state } = input;
+  const isPlane = machine.role === 'controlplane';
+  const [talos, apiServer] = await Promise.all([
+    readingOf(() => session.talos(machine, (client) => readTalos(client, machine, state))),
+    isPlane ? readingOf(() => session.kube(machine, readHealth)) : undefined,
+  ]);
+  return {
+    name: machine.name,
+    address: machine.address,
+    role: machine.role,
+    talos,
+    ...(apiServer === undefined ? {} : { apiServer }),
+    node: { known: true, value: machine.node === undefined ? undefined : toNode(machine.node, input) },
+  };
+}
+
+async function readHealth(client: Parameters<typeof readApiServerHealth>[0]) {
+  const health = await readApiServerHealth(client, { fresh: true, deadlineMs: 5_000 });
+  return {
+    ready: health.ready,
+    message: health.ready ? 'ok' : `failing: ${health.failing.join(', ') || 'unnamed checks'}`,
+  };
+}
+
+function toNode(node: NodeView, { now, owner }: MachineInput): NodeReading {
+  const why = whyNotReady(node, { now });
+  return {
+    name: node.name,
+    uid: node.uid,
+    ready: why === undefined,
+    readyMessage: why ?? 'Ready',
+    bootId: node.bootId,
+    cordoned: node.unschedulable,
+    cordonedByUs: node.cordonedBy === owner,
+  };
+}
+
+async function readTalos(client: TalosMachine, machine: ListedMachine, state: ClusterState): Promise<TalosReading> {
+  const isPlane = machine.role === 'controlplane';
+  const [version, bootId, active, services, pki, plane] = await Promise.all([
+    client.version(),
+    client.bootId(),
+    client.configuration('active'),
+    client.services(),
+    readPki(client, state, isPlane),
+    isPlane ? readPlane(client) : undefined,
+  ]);
+  const config = active.config.expose();
+  return {
+    version: version.tag.replace(/^v/, ''),
+    bootId,
+    configDigest: digestOf(config),
+    standing: standingOf(config, state, `the configuration of ${machine.name}`),
+    pki,
+    kubelet: toService(services.find((service) => service.id === 'kubelet')),
+    ...(plane === undefined
+      ? {}
+      : { etcdService: toService(services.find((service) => service.id === 'etcd')), ...plane }),
+  };
+}
+
+/** SHA-256 of a configuration's bytes, lower-case hex. */
+export function digestOf(config: string): string {
+  return createHash('sha256').update(config, 'utf8').digest('hex');
+}
+
+function toService(service: ServiceStatus | undefined): ServiceReading {
+  return { running: service?.state === 'Running', healthy: service?.healthy === true };
+}
+
+async function readPlane(client: TalosMachine): Promise<{ etcd: Reading<EtcdReading>; apiServerInstance?: string }> {
+  const [etcd, containers] = await Promise.all([readingOf(() => readEtcd(client)), client.containers()]);
+  const server = containers.find(
+    (container) =>
+      container.name === 'kube-apiserver' && !container.sandbox && container.status === 'CONTAINER_RUNNING',
+  );
+  return { etcd, ...(server === undefined ? {} : { apiServerInstance: server.id }) };
+}
+
+async function readEtcd(client: TalosMachine): Promise<EtcdReading> {
+  const [status, members, alarms] = await Promise.all([
+    client.etcd.status(),
+    client.etcd.members(),
+    client.etcd.alarms(),
+  ]);
+  return {
+    memberId: status.memberId,
+    leaderId: status.leader,
+    members: members.map(({ id, name, learner }) => ({ id, name, learner })),
+    alarms: [...alarms.map(({ alarm, memberId }) => `${alarm} of member ${memberId}`), ...status.errors],
+  };
+}
+
+async function readPki(client: TalosMachine, state: ClusterState, isPlane: boolean): Promise<PkiReading> {
+  const [osRoot, api, kubelet, plane] = await Promise.all([
+    client.get(OS_ROOT),
+    client.get(API_CERTIFICATES),
+    client.get(KUBELET_SECRETS),
+    isPlane
+      ? Promise.all([client.get(KUBERNETES_ROOT), client.get(ETCD_ROOT), client.get(ETCD_CERTIFICATES)])
+      : undefined,
+  ]);
+  const talosAuthorities = authoritiesOf(state, (from) => from.talos);
+  const common: PkiReading = {
+    talosAccepted: fingerprints(api?.spec.accepted),
+    kubernetesAccepted: [],
+    kubeletAccepted: fingerprints(kubelet?.spec.accepted),
+    aggregatorAccepted: [],
+    etcdTrusted: [],
+    ...defined('talosIssuing', osRoot?.spec.issuing?.certificates[0]?.fingerprint),
+    ...defined('apidIssuer', issuerOf([api?.spec.server], talosAuthorities)),
+  };
+  if (plane === undefined) return common;
+  const [kubernetes, etcdRoot, etcd] = plane;
+  const root = kubernetes?.spec;
+  return {
+    ...common,
+    kubernetesAccepted: fingerprints(root?.accepted),
+    aggregatorAccepted: fingerprints(
+      root?.acceptedAggregator.length ? root.acceptedAggregator : root?.aggregator?.certificates,
+    ),
+    etcdTrusted: fingerprints(etcdRoot?.spec.ca?.certificates),
+    ...defined('kubernetesIssuing', root?.issuing?.certificates[0]?.fingerprint),
+    ...defined('aggregatorIssuing', root?.aggregator?.certificates[0]?.fingerprint),
+    ...defined(
+      'etcdLeafIssuer',
+      issuerOf(
+        [etcd?.spec.server, etcd?.spec.peer, etcd?.spec.apiServer],
+        authoritiesOf(state, (from) => from.etcd),
+      ),
+    ),
+  };
+}
+
+/** The one CA that signed every one of these leaves, or nothing where they differ. */
+function issuerOf(
+  leaves: readonly (CertificatesOfKey | undefined)[],
+  authorities: readonly Certificate[],
+): Fingerprint | undefined {
+  const found = authorities.find((authority) =>
+    leaves.every((leaf) => {
+      const [certificate] = leaf?.certificates ?? [];
+      return certificate !== undefined && signedBy(certificate, authority);
+    }),
+  );
+  return found?.fingerprint;
+}
+
+/** Whether this CA signed the leaf; both CAs of a rotation share their subject, so the signature decides. */
+export function signedBy(leaf: Certificate, authority: Certificate): boolean {
+  const options = { now: leaf.notBefore, clockSkewMs: Number.MAX_SAFE_INTEGER };
+  return (['server', 'client'] as const).some((usage) => verifyChain(leaf, [authority], { ...options, usage }).ok);
+}
+
+function fingerprints(certificates: readonly Certificate[] | undefined): Fingerprint[] {
+  return (certificates ?? []).map((certificate) => certificate.fingerprint);
+}
+
+function defined<K extends keyof PkiReading>(key: K, value: PkiReading[K] | undefined): Partial<PkiReading> {
+  return value === undefined ? {} : { [key]: value };
+}

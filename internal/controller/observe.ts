@@ -1,0 +1,111 @@
+import type { TalosOperation } from '../../api/v1alpha1/index.ts';
+import { isAtLeast } from '../../api/v1alpha1/index.ts';
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
+import { needsOf } from '../rotation/decide.ts';
+import type { MachineObservation, Observation, Reading } from '../rotation/observation.ts';
+import { authoritiesOf, type Identities } from './identities.ts';
+import { type ListedMachine, listMachines } from './machines.ts';
+import { changesOf, observeStore } from './material.ts';
+import { observeKubernetes } from './observe-kubernetes.ts';
+import { observeMachine, signedBy } from './observe-machine.ts';
+import { observeRefusals } from './observe-refusals.ts';
+import type { ClusterState, Ports } from './ports.ts';
+import type { Session } from './session.ts';
+
+/** What one run remembers between observations; all of it can be read again. */
+export interface Memory {
+  machines: readonly ListedMachine[];
+}
+
+/** Everything that an observation is made with. */
+export interface ObserveInput {
+  readonly ports: Ports;
+  readonly session: Session;
+  readonly identities: Identities;
+  readonly memory: Memory;
+  readonly operation: TalosOperation;
+}
+
+/** One immutable picture of the cluster, together with the state that it was compared with. */
+export interface Observed {
+  readonly observation: Observation;
+  readonly state: ClusterState;
+  readonly machines: readonly ListedMachine[];
+}
+
+/** Looks at the store and at every machine, each over its own APIs, and at what the next decision needs beyond that. */
+export async function observe(input: ObserveInput): Promise<Observed> {
+  const { ports, session, memory, operation } = input;
+  const state = await ports.store.readState();
+  const preferNew = isAtLeast(operation.status.stage, 'Issuing');
+  session.use(await input.identities.talos(state, preferNew));
+  const list = await listMachines(session, memory.machines, await ports.store.endpoints());
+  memory.machines = list.machines;
+  const now = ports.clock.now();
+  const others = (await ports.store.listOperations())
+    .filter((each) => isOther(each, operation))
+    .map((each) => each.metadata.name);
+  const store = observeStore(state, { now, otherOperations: others });
+  const needs = needsOf({ operation, store });
+  const owner = operation.metadata.uid;
+  const machines = await Promise.all(
+    list.machines.map(async (machine): Promise<MachineObservation> => {
+      const seen = await observeMachine({ session, state, machine, now, owner });
+      if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
+      return { ...seen, etcdServed: await observeServed(ports, state, machine) };
+    }),
+  );
+  const ready = machines.filter((machine) => machine.apiServer?.known === true && machine.apiServer.value.ready);
+  const kubernetes = await observeKubernetes({
+    session,
+    ask: [...ready, ...machines.filter((machine) => machine.role === 'controlplane' && !ready.includes(machine))],
+    needs,
+    operation,
+    rootCa: changesOf(state).find((change) => change.target === 'kubernetes')?.new.certificate.fingerprint,
+  });
+  const refusals = needs.refusals
+    ? await observeRefusals({ connections: ports.connections, clock: ports.clock, state, machines: list.machines })
+    : undefined;
+  const observation: Observation = {
+    now: ports.clock.now(),
+    operation,
+    store,
+    machines,
+    kubernetes,
+    ...(list.incomplete === undefined ? {} : { machinesIncomplete: list.incomplete }),
+    ...(refusals === undefined ? {} : { refusals }),
+  };
+  return { observation, state, machines: list.machines };
+}
+
+function isOther(each: TalosOperation, operation: TalosOperation): boolean {
+  return (
+    each.metadata.uid !== operation.metadata.uid && each.status.phase !== 'Completed' && each.status.phase !== 'Pending'
+  );
+}
+
+/** Who signed the leaves that etcd serves on 2379 and 2380 now, over new connections. */
+async function observeServed(ports: Ports, state: ClusterState, machine: ListedMachine) {
+  const authorities = authoritiesOf(state, (from) => from.etcd);
+  const [client, peer] = await Promise.all([2379, 2380].map((port) => servedIssuer(ports, machine, port, authorities)));
+  if (client?.known !== true) return client ?? unread();
+  if (peer?.known !== true) return peer ?? unread();
+  return { known: true as const, value: { client: client.value, peer: peer.value } };
+}
+
+function unread(): Extract<Reading<never>, { known: false }> {
+  return { known: false, why: 'failed', message: 'not read' };
+}
+
+async function servedIssuer(
+  ports: Ports,
+  { address }: ListedMachine,
+  port: number,
+  authorities: readonly Certificate[],
+): Promise<Reading<Fingerprint | undefined>> {
+  // Which certificate is served is all that is asked: etcd refuses a connection that shows none, after showing its own.
+  const { chain, verdict, detail } = await ports.connections.probeTls({ host: address, port, trust: authorities });
+  const [leaf] = chain;
+  if (leaf === undefined) return { known: false, why: 'unreachable', message: `${verdict}: ${detail}` };
+  return { known: true, value: authorities.find((authority) => signedBy(leaf, authority))?.fingerprint };
+}

@@ -1,0 +1,118 @@
+import type {
+  CaTarget,
+  HANDOFF_ANNOTATION,
+  OperationSpec,
+  OperationStatus,
+  TalosOperation,
+} from '../../api/v1alpha1/index.ts';
+import type { RotationRecord, SecretsBundle } from '../../pkg/bundle/index.ts';
+import type { Clock } from '../../pkg/clock/index.ts';
+import type { KubeClient, KubeClientOptions } from '../../pkg/kube/index.ts';
+import type { CertificateAndKey, Fingerprint } from '../../pkg/pki/index.ts';
+import type { Identity, TalosMachine, TlsProbe, TlsProbeOptions } from '../../pkg/talos/index.ts';
+
+/** One HTTPS request with a client certificate, for endpoints that refuse in HTTP and not in TLS. The server is not verified. */
+export interface HttpsProbe {
+  readonly address: string;
+  readonly port: number;
+  readonly path: string;
+  readonly credentials: CertificateAndKey;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** How an HTTPS probe ended. */
+export type HttpsOutcome =
+  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'untrusted-client'; readonly message: string }
+  | { readonly kind: 'unreachable'; readonly message: string };
+
+/** Every connection that the engine opens. Real sockets in the product, machines in memory in the simulator. */
+export interface Connections {
+  /** The Talos API of one machine. */
+  talos(machine: { readonly name: string; readonly address: string } & Identity): TalosMachine;
+  /** The Kubernetes API of one control plane. */
+  kube(options: KubeClientOptions): KubeClient;
+  /** One raw TLS handshake, read to its end. */
+  probeTls(options: TlsProbeOptions): Promise<TlsProbe>;
+  probeHttps(probe: HttpsProbe): Promise<HttpsOutcome>;
+}
+
+/** One line of the audit trail: before and after every change of the world. */
+export interface AuditEntry {
+  readonly time: string;
+  readonly operation: string;
+  readonly stage: string;
+  readonly effect: string;
+  readonly machine?: string;
+  readonly phase: 'before' | 'after';
+  readonly outcome?: 'ok' | 'refused' | 'unknown';
+  readonly message: string;
+}
+
+/** Everything about one cluster that must outlive the process. */
+export interface ClusterState {
+  readonly bundle: SecretsBundle;
+  /** The bundle before it was replaced; there until the operation is settled. */
+  readonly previous: SecretsBundle | undefined;
+  readonly record: RotationRecord | undefined;
+}
+
+/** The store as the engine uses it; each write is durable when its promise resolves. */
+export interface EngineStore {
+  /** Where the cluster's machines were last known: addresses from the talosconfig. */
+  endpoints(): Promise<readonly string[]>;
+  readState(): Promise<ClusterState>;
+  /** Durable, read back and compared before it resolves; refuses where another operation's record stands. */
+  writeRecord(record: RotationRecord): Promise<void>;
+  /** Idempotent. */
+  removeRecord(): Promise<void>;
+  /** One atomic replacement; the old bundle is kept beside it. Idempotent: a bundle that holds the replacements already is left alone. */
+  replaceBundle(
+    expected: Fingerprint | string,
+    replacements: Readonly<Partial<Record<CaTarget, CertificateAndKey>>>,
+  ): Promise<void>;
+  /** What becomes of the kept bundle. Idempotent. */
+  settlePrevious(choice: OperationSpec['previousBundle']): Promise<void>;
+  readOperation(name: string): Promise<TalosOperation | undefined>;
+  listOperations(): Promise<readonly TalosOperation[]>;
+  /**
+   * Writes status, annotations and finalizers if the resource version still matches.
+   * Returns what is stored now. Errors: `StaleOperation` where somebody else wrote in between.
+   */
+  updateOperation(operation: TalosOperation, change: OperationChange): Promise<TalosOperation>;
+  appendAudit(entry: AuditEntry): Promise<void>;
+}
+
+/** What the engine may change of an operation. */
+export interface OperationChange {
+  readonly status?: OperationStatus;
+  readonly finalizers?: readonly string[];
+  /** `true` removes the hand-off annotation. */
+  readonly dropHandoff?: boolean;
+}
+
+/** Name of the annotation that `dropHandoff` removes. */
+export type HandoffAnnotation = typeof HANDOFF_ANNOTATION;
+
+/** An operation was written by somebody else between our read and our write: look again. */
+export class StaleOperationError extends Error {
+  constructor(name: string) {
+    super(`operation ${name} was changed by somebody else; looking again`);
+    this.name = 'StaleOperationError';
+  }
+}
+
+/** Everything that the shell reaches the world through. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly connections: Connections;
+  readonly store: EngineStore;
+  /** Moves what a machine stores away before its reboot; absent where nothing needs it. */
+  readonly evacuation?: EvacuationHook;
+}
+
+/** The storage evacuation hook of the design: asked before the cordon, ended after the uncordon. */
+export interface EvacuationHook {
+  evacuate(machine: string): Promise<void>;
+  readmit(machine: string): Promise<void>;
+}

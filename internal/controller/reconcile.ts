@@ -1,0 +1,222 @@
+import type { CaRotationStatus, CaStage, CaTarget, TalosOperation } from '../../api/v1alpha1/index.ts';
+import type { CertificateAndKey } from '../../pkg/pki/index.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
+import { decide } from '../rotation/decide.ts';
+import type { Decision, Effect, StatusPatch } from '../rotation/decision.ts';
+import type { Observation } from '../rotation/observation.ts';
+import { type Actor, act, machineNameOf } from './act.ts';
+import { APPLY_DEADLINE_MS } from './act-apply.ts';
+import { REBOOT_DEADLINE_MS } from './act-roll.ts';
+import { newCa } from './act-store.ts';
+import { type EffectOutcome, outcomeOf } from './effect-error.ts';
+import { createIdentities, type Identities } from './identities.ts';
+import { type Memory, type Observed, observe } from './observe.ts';
+import type { Ports } from './ports.ts';
+import { changeOf, isNews, statusOf } from './report.ts';
+import { createSession, type Session } from './session.ts';
+import { messageOf } from './unknown.ts';
+
+/** How one engine is made. */
+export interface EngineOptions {
+  readonly ports: Ports;
+  readonly settings?: Settings;
+  /** Makes a new certificate authority; Talos's profile unless given. */
+  readonly newCa?: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+}
+
+/** What one look at an operation led to. */
+export interface Reconciled {
+  readonly decision: Decision;
+  readonly observation: Observation;
+  /** As it is stored now. */
+  readonly operation: TalosOperation;
+  /** How soon to look again; `undefined` when it is over. */
+  readonly recheckAfterMs: number | undefined;
+}
+
+/** Looks at operations, decides, and does at most one effect at a time. */
+export interface Engine {
+  /** `undefined` where the operation does not exist (any more). */
+  reconcile(name: string): Promise<Reconciled | undefined>;
+  close(): void;
+}
+
+/** How soon to look again after an effect: at once, its consequences are what the next decision is about. */
+const AFTER_EFFECT_MS = 0;
+
+/** How soon to look again after a failed call. */
+const AFTER_FAILURE_MS = 2_000;
+
+/** An engine over the given ports; it keeps connections and nothing else that could not be read again. */
+export function createEngine(options: EngineOptions): Engine {
+  const { ports } = options;
+  const session = createSession(ports);
+  const shell: Shell = {
+    ports,
+    session,
+    identities: createIdentities(ports.clock),
+    memory: { machines: [] },
+    settings: options.settings ?? DEFAULT_SETTINGS,
+    newCa: options.newCa ?? newCa,
+  };
+  return {
+    reconcile: (name) => reconcile(shell, name),
+    close: () => session.close(),
+  };
+}
+
+interface Shell {
+  readonly ports: Ports;
+  readonly session: Session;
+  readonly identities: Identities;
+  readonly memory: Memory;
+  readonly settings: Settings;
+  readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+}
+
+async function reconcile(shell: Shell, name: string): Promise<Reconciled | undefined> {
+  const operation = await shell.ports.store.readOperation(name);
+  if (operation === undefined) return undefined;
+  const observed = await observe({ ...shell, operation });
+  const decision = decide(observed.observation, shell.settings);
+  if (decision.kind === 'act') return perform(shell, observed, decision);
+  const stored = await write(shell, observed.observation, operation, { decision, patch: undefined });
+  return {
+    decision,
+    observation: observed.observation,
+    operation: stored,
+    recheckAfterMs: decision.kind === 'done' ? undefined : decision.recheckAfterMs,
+  };
+}
+
+type Act = Extract<Decision, { kind: 'act' }>;
+
+/** Marks, acts, and records what became of it. */
+async function perform(shell: Shell, observed: Observed, decision: Act): Promise<Reconciled> {
+  const { observation } = observed;
+  const { effect } = decision;
+  const calls = callsOf(observation, effect);
+  const before = observation.operation.status.caRotation;
+  // Whatever must survive a crash is durable before the effect leaves.
+  const mark: StatusPatch = {
+    ...decision.mark,
+    ...(calls.length === 0 ? {} : { inFlight: [...before.inFlight, ...calls] }),
+  };
+  let operation = observation.operation;
+  if (Object.keys(mark).length > 0) operation = await write(shell, observation, operation, { decision, patch: mark });
+  await audit(shell, decision, operation, { phase: 'before' });
+  const actor: Actor = { ...shell, observed, owner: operation.metadata.uid };
+  let failure: unknown;
+  let outcome: EffectOutcome = 'ok';
+  try {
+    await act(actor, effect);
+  } catch (error) {
+    failure = error;
+    outcome = outcomeOf(error);
+  }
+  await audit(shell, decision, operation, {
+    phase: 'after',
+    outcome,
+    message: failure === undefined ? decision.message : messageOf(failure),
+  });
+  if (outcome !== 'ok') return failed(shell, observation, operation, { decision, outcome, failure, calls });
+  const after: StatusPatch = { ...decision.after, ...(calls.length === 0 ? {} : { inFlight: before.inFlight }) };
+  const stage = effect.kind === 'enter-stage' ? effect.stage : undefined;
+  operation = await write(shell, observation, operation, { decision, patch: after, stage });
+  return { decision, observation, operation, recheckAfterMs: AFTER_EFFECT_MS };
+}
+
+interface Failure {
+  readonly decision: Act;
+  readonly outcome: EffectOutcome;
+  readonly failure: unknown;
+  readonly calls: CaRotationStatus['inFlight'];
+}
+
+/** A refused call leaves nothing behind; one whose outcome is unknown stays noted as in flight. */
+async function failed(
+  shell: Shell,
+  observation: Observation,
+  operation: TalosOperation,
+  what: Failure,
+): Promise<Reconciled> {
+  const { effect } = what.decision;
+  const refused = what.outcome === 'refused';
+  const patch: StatusPatch = {
+    ...(refused && what.calls.length > 0 ? { inFlight: observation.operation.status.caRotation.inFlight } : {}),
+    ...(refused && effect.kind === 'reboot' ? REBOOT_MARKER_GONE : {}),
+  };
+  const decision: Decision = {
+    kind: 'wait',
+    reason: 'CallFailed',
+    message: `${effect.kind}${machineNameOf(effect) === undefined ? '' : ` on ${machineNameOf(effect)}`}: ${messageOf(what.failure)}`,
+    recheckAfterMs: AFTER_FAILURE_MS,
+  };
+  const stored = await write(shell, observation, operation, { decision, patch });
+  return { decision, observation, operation: stored, recheckAfterMs: AFTER_FAILURE_MS };
+}
+
+/** A reboot that was certainly not taken is asked for anew, through every gate again. */
+const REBOOT_MARKER_GONE: StatusPatch = {
+  etcdRebooting: undefined,
+  etcdRebootBootID: undefined,
+  etcdRebootSince: undefined,
+};
+
+interface Written {
+  readonly decision: Decision;
+  readonly patch: StatusPatch | undefined;
+  readonly stage?: CaStage | undefined;
+}
+
+async function write(
+  shell: Shell,
+  observation: Observation,
+  operation: TalosOperation,
+  what: Written,
+): Promise<TalosOperation> {
+  const status = statusOf({ operation, observation, ...what });
+  const change = changeOf(operation, what.decision, status);
+  const isMore = change.dropHandoff === true || change.finalizers !== undefined;
+  if (!isMore && !isNews(operation.status, status)) return operation;
+  return shell.ports.store.updateOperation(operation, change);
+}
+
+/** The calls that may still land after a lost reply: those that change a machine. */
+function callsOf(observation: Observation, effect: Effect): CaRotationStatus['inFlight'] {
+  const machines =
+    effect.kind === 'apply-configs'
+      ? effect.machines
+      : effect.kind === 'apply-config' || effect.kind === 'reboot'
+        ? [effect.machine]
+        : [];
+  const isReboot = effect.kind === 'reboot';
+  const deadline = new Date(observation.now + (isReboot ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS)).toISOString();
+  return machines.map((name) => {
+    const machine = observation.machines.find((each) => each.name === name);
+    return {
+      machine: name,
+      call: isReboot ? 'reboot' : 'apply',
+      bootID: machine?.talos.known ? machine.talos.value.bootId : '',
+      deadline,
+    };
+  });
+}
+
+async function audit(
+  shell: Shell,
+  decision: Act,
+  operation: TalosOperation,
+  entry: { phase: 'before' } | { phase: 'after'; outcome: EffectOutcome; message: string },
+): Promise<void> {
+  const machine = machineNameOf(decision.effect);
+  await shell.ports.store.appendAudit({
+    time: new Date(shell.ports.clock.now()).toISOString(),
+    operation: operation.metadata.name,
+    stage: operation.status.stage,
+    effect: decision.effect.kind,
+    message: decision.message,
+    ...(machine === undefined ? {} : { machine }),
+    ...entry,
+  });
+}

@@ -1,0 +1,136 @@
+import {
+  type CaStage,
+  type OperationStatus,
+  ROTATION_FINALIZER,
+  type TalosOperation,
+} from '../../api/v1alpha1/index.ts';
+import type { Decision, StatusPatch } from '../rotation/decision.ts';
+import type { Observation } from '../rotation/observation.ts';
+import type { OperationChange } from './ports.ts';
+
+/** How many changes of reason or message the status keeps. */
+const HISTORY_LENGTH = 50;
+
+/** The status that a decision leads to, before its effect (`mark`) or after it (`after`). */
+export interface StatusInput {
+  readonly operation: TalosOperation;
+  readonly decision: Decision;
+  readonly observation: Observation;
+  readonly patch: StatusPatch | undefined;
+  /** Set once the effect that leads there is done. */
+  readonly stage?: CaStage | undefined;
+}
+
+/** Renders a decision as status: the one place in which people's words for it are made. */
+export function statusOf(input: StatusInput): OperationStatus {
+  const { operation, decision, observation, patch } = input;
+  const { status } = operation;
+  const now = new Date(observation.now).toISOString();
+  const stage = input.stage ?? status.stage;
+  const caRotation = patched(stage === status.stage ? status.caRotation : entered(status, now), patch);
+  return {
+    ...status,
+    observedGeneration: operation.metadata.generation,
+    phase: phaseOf(decision, stage),
+    stage,
+    reason: decision.reason,
+    message: decision.message,
+    conditions: conditionsOf(status, decision, now),
+    caRotation: { ...caRotation, ...namesOf(observation) },
+    history: historyOf(status, { time: now, stage, reason: decision.reason, message: decision.message }),
+    ...(stage === 'Done' && status.completedAt === undefined ? { completedAt: now } : {}),
+  };
+}
+
+/** What a new stage starts with: nobody was told anything yet in it. */
+function entered(status: OperationStatus, now: string): OperationStatus['caRotation'] {
+  return { ...status.caRotation, stageStartedAt: now, etcdRestarted: [] };
+}
+
+function namesOf({ store }: Observation): Partial<OperationStatus['caRotation']> {
+  if (store.material === undefined) return {};
+  const entries = Object.entries(store.material) as [
+    keyof typeof store.material,
+    NonNullable<(typeof store.material)['talos']>,
+  ][];
+  return {
+    targets: entries.map(([name]) => name),
+    certificates: entries.map(([name, material]) => ({
+      name,
+      old: material.old.fingerprint,
+      new: material.new.fingerprint,
+    })),
+  };
+}
+
+function phaseOf(decision: Decision, stage: CaStage): OperationStatus['phase'] {
+  if (stage === 'Done') return 'Completed';
+  if (decision.kind === 'blocked' || decision.reason === 'PausedByUser') return 'Paused';
+  return 'InProgress';
+}
+
+function conditionsOf(status: OperationStatus, decision: Decision, now: string): OperationStatus['conditions'] {
+  const { reason, message } = decision;
+  const isDone = reason === 'Completed';
+  const wanted = [
+    {
+      type: 'CARotation' as const,
+      status: decision.kind === 'blocked' ? ('False' as const) : isDone ? ('True' as const) : ('Unknown' as const),
+      reason,
+      message,
+    },
+    ...(decision.kind === 'act' ? (decision.conditions ?? []) : []),
+  ];
+  const kept = status.conditions.filter((each) => !wanted.some((other) => other.type === each.type));
+  const changed = wanted.map((each) => {
+    const before = status.conditions.find((other) => other.type === each.type);
+    // The time is that of the last change of the value, and is what settles are measured from.
+    return { ...each, lastTransitionTime: before?.status === each.status ? before.lastTransitionTime : now };
+  });
+  return [...kept, ...changed];
+}
+
+function historyOf(status: OperationStatus, entry: OperationStatus['history'][number]): OperationStatus['history'] {
+  const last = status.history.at(-1);
+  const isSame =
+    last !== undefined &&
+    last.stage === entry.stage &&
+    last.reason === entry.reason &&
+    withoutNumbers(last.message) === withoutNumbers(entry.message);
+  return isSame ? status.history : [...status.history, entry].slice(-HISTORY_LENGTH);
+}
+
+/** Countdowns change every second; they are no news. */
+function withoutNumbers(message: string): string {
+  return message.replaceAll(/\d+ s\b/g, 's');
+}
+
+function patched(
+  current: OperationStatus['caRotation'],
+  patch: StatusPatch | undefined,
+): OperationStatus['caRotation'] {
+  const merged = Object.entries({ ...current, ...patch }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(merged) as OperationStatus['caRotation'];
+}
+
+/** What else is written together with the status. */
+export function changeOf(operation: TalosOperation, decision: Decision, status: OperationStatus): OperationChange {
+  const effect = decision.kind === 'act' ? decision.effect.kind : undefined;
+  const released = operation.metadata.finalizers.filter((each) => each !== ROTATION_FINALIZER);
+  return {
+    status,
+    ...(effect === 'enter-stage' && status.stage === 'AwaitingCredentials' ? { dropHandoff: true } : {}),
+    ...(effect === 'complete' || effect === 'abandon' ? { finalizers: released } : {}),
+  };
+}
+
+/** Whether the new status is worth a write: a countdown alone is not. */
+export function isNews(before: OperationStatus, after: OperationStatus): boolean {
+  const plain = ({ message, history: _history, conditions, ...rest }: OperationStatus) =>
+    JSON.stringify({
+      ...rest,
+      message: withoutNumbers(message),
+      conditions: conditions.map((each) => ({ ...each, message: withoutNumbers(each.message) })),
+    });
+  return plain(before) !== plain(after);
+}

@@ -1,0 +1,125 @@
+import { fromKubeconfig, isKubeError, type KubeClient } from '../../pkg/kube/index.ts';
+import { type Identity, isTalosError, type TalosMachine } from '../../pkg/talos/index.ts';
+import type { Ports } from './ports.ts';
+
+/** Where a machine is. */
+export interface MachineRef {
+  readonly name: string;
+  readonly address: string;
+}
+
+/**
+ * The open connections of one run. Every machine has one Talos client, whose
+ * identity is swapped when the machine refuses it, and every control plane one
+ * Kubernetes client with a kubeconfig that the machine itself issued.
+ */
+export interface Session {
+  /** Runs `work` with the first identity that the machine accepts, in the order set by `use`. */
+  talos<T>(machine: MachineRef, work: (client: TalosMachine) => Promise<T>): Promise<T>;
+  /** Runs `work` against the API server on this control plane; a refused kubeconfig is fetched anew, once. */
+  kube<T>(machine: MachineRef, work: (client: KubeClient) => Promise<T>): Promise<T>;
+  /** The identities to try, in order; clients change to them with their next call. */
+  use(identities: readonly Identity[]): void;
+  /** Forgets everything about a machine, as after a reboot. */
+  forget(machine: MachineRef): void;
+  /** What held the pods of the last drain, by `namespace/name`. */
+  readonly drainHeld: Map<string, string>;
+  close(): void;
+}
+
+interface TalosEntry {
+  readonly client: TalosMachine;
+  identity: Identity;
+}
+
+/** Opens nothing before the first call. */
+export function createSession(ports: Pick<Ports, 'connections' | 'clock'>): Session {
+  const machines = new Map<string, TalosEntry>();
+  const servers = new Map<string, KubeClient>();
+  const drainHeld = new Map<string, string>();
+  let identities: readonly Identity[] = [];
+
+  function entryOf(machine: MachineRef): TalosEntry {
+    const [identity] = identities;
+    if (identity === undefined) throw new Error('the session was given no identity');
+    const known = machines.get(machine.address);
+    if (known !== undefined) {
+      // An identity that was withdrawn (renewed, or its CA is gone) is replaced.
+      if (!identities.includes(known.identity)) swap(known, identity);
+      return known;
+    }
+    const entry = { client: ports.connections.talos({ ...machine, ...identity }), identity };
+    machines.set(machine.address, entry);
+    return entry;
+  }
+
+  async function talos<T>(machine: MachineRef, work: (client: TalosMachine) => Promise<T>): Promise<T> {
+    const entry = entryOf(machine);
+    const others = identities.filter((identity) => identity !== entry.identity);
+    for (;;) {
+      try {
+        return await work(entry.client);
+      } catch (error) {
+        const next = isTalosError(error, 'untrusted-client') ? others.shift() : undefined;
+        if (isTalosError(error, 'unreachable', 'timeout', 'interrupted')) entry.client.reconnect();
+        if (next === undefined) throw error;
+        swap(entry, next);
+      }
+    }
+  }
+
+  async function openKube(machine: MachineRef): Promise<KubeClient> {
+    const known = servers.get(machine.address);
+    if (known !== undefined) return known;
+    const text = await talos(machine, (client) => client.kubeconfig());
+    const options = await fromKubeconfig(text.expose(), {
+      server: `https://${hostOf(machine.address)}:6443`,
+      where: `the kubeconfig of ${machine.name}`,
+    });
+    const client = ports.connections.kube({ ...options, clock: ports.clock });
+    servers.set(machine.address, client);
+    return client;
+  }
+
+  function closeKube(machine: MachineRef): void {
+    servers.get(machine.address)?.close();
+    servers.delete(machine.address);
+  }
+
+  return {
+    talos,
+    async kube(machine, work) {
+      const isFresh = !servers.has(machine.address);
+      try {
+        return await work(await openKube(machine));
+      } catch (error) {
+        if (!isKubeError(error, 'untrusted-server', 'untrusted-client', 'unauthorized')) throw error;
+        closeKube(machine);
+        // A kubeconfig that was issued this moment and is refused is an answer, not a stale one.
+        if (isFresh) throw error;
+        return work(await openKube(machine));
+      }
+    },
+    use(next) {
+      identities = next;
+    },
+    forget(machine) {
+      closeKube(machine);
+      machines.get(machine.address)?.client.reconnect();
+    },
+    drainHeld,
+    close() {
+      for (const { client } of machines.values()) client.close();
+      for (const client of servers.values()) client.close();
+    },
+  };
+}
+
+function swap(entry: TalosEntry, identity: Identity): void {
+  entry.client.use(identity);
+  entry.identity = identity;
+}
+
+function hostOf(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}
