@@ -89,9 +89,19 @@ function nameOf(x509: X509, name: NameParts | Uint8Array) {
   // The issuer must repeat the CA's subject byte by byte: Go compares bytes, not characters.
   if (name instanceof Uint8Array) return new x509.Name(name);
   const rdns: Record<string, string[]>[] = [];
-  if (name.o !== undefined && name.o.length > 0) rdns.push({ O: [...name.o] });
+  if (name.o !== undefined && name.o.length > 0) rdns.push({ O: inDerOrder(name.o) });
   if (name.cn !== undefined) rdns.push({ CN: [name.cn] });
   return new x509.Name(rdns);
+}
+
+// A SET OF is sorted by encoding, which begins with the length; @peculiar/x509 keeps the given order.
+function inDerOrder(values: readonly string[]): string[] {
+  const encoded = (value: string) => {
+    const bytes = Buffer.from(value);
+    const tag = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value) ? 0x13 : 0x0c;
+    return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff, tag]), bytes]);
+  };
+  return [...values].sort((a, b) => Buffer.compare(encoded(a), encoded(b)));
 }
 
 function signingAlgorithm(keys: SigningKeys) {

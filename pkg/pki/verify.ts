@@ -50,12 +50,17 @@ export function verifyChain(leaf: Certificate, roots: readonly Certificate[], op
     return refuse('unknown-issuer', leaf, `its issuer is ${name(leaf.issuer)}; trusted are ${known}`);
   }
   const parsed = new X509Certificate(leaf.der);
-  const root = candidates.find((candidate) => signed(parsed, candidate));
-  if (root === undefined) {
-    const tried = candidates.map((candidate) => candidate.fingerprint).join(', ');
-    return refuse('bad-signature', leaf, `no trusted CA named ${name(leaf.issuer)} signed it (tried ${tried})`);
-  }
-  return judge(leaf, root, { ...options, fields });
+  const signers = candidates.filter((candidate) => signed(parsed, candidate));
+  // A renewed CA stands there twice with one key: one of its certificates that may be used is enough.
+  const verdicts = signers.map((root) => judge(leaf, root, { ...options, fields }));
+  const best = verdicts.find(isPlain) ?? verdicts.find((verdict) => verdict.ok) ?? verdicts[0];
+  if (best !== undefined) return best;
+  const tried = candidates.map((candidate) => candidate.fingerprint).join(', ');
+  return refuse('bad-signature', leaf, `no trusted CA named ${name(leaf.issuer)} signed it (tried ${tried})`);
+}
+
+function isPlain(verdict: VerifyResult): boolean {
+  return verdict.ok && verdict.caution === undefined;
 }
 
 function judge(
