@@ -7,7 +7,8 @@ import {
   sortCaTargets,
 } from '../../api/v1alpha1/index.ts';
 import { type Context, DEFAULT_SETTINGS, elapsedSince, type Settings, type Step } from './context.ts';
-import { type Decision, waitFor } from './decision.ts';
+import { blockedBy, type Decision, waitFor } from './decision.ts';
+import { recordIsKept } from './gates/record-is-kept.ts';
 import type { Needs, Observation } from './observation.ts';
 import { quiescence } from './quiescence.ts';
 import { rebooting } from './rebooting.ts';
@@ -20,13 +21,14 @@ import { descriptorsOf } from './targets/index.ts';
  * asked in this order, and the first that has an answer decides:
  *
  * 1. is it over? 2. is it to be abandoned? 3. can a call of ours still land?
- * 4. is a machine rebooting for us? 5. did somebody pause it? 6. the steps of
- * the stage: bring every machine there and prove it, reboot what must reread,
- * ask the gates, wait for what must settle, go on.
+ * 4. is the record there that everything is compared with? 5. is a machine
+ * rebooting for us? 6. did somebody pause it? 7. the steps of the stage: bring
+ * every machine there and prove it, reboot what must reread, ask the gates, wait
+ * for what must settle, go on.
  */
 export function decide(observation: Observation, settings: Settings = DEFAULT_SETTINGS): Decision {
   const context = contextOf(observation, settings);
-  for (const step of [over, abandoned, quiescence, rebooting, paused, ...stepsOf(context)]) {
+  for (const step of [over, abandoned, quiescence, recorded, rebooting, paused, ...stepsOf(context)]) {
     const decision = step(context);
     if (decision !== undefined) return decision;
   }
@@ -107,6 +109,11 @@ function held(context: Context, why: string): Decision | undefined {
     message,
     conditions: [{ type: 'DeletionHeld', status: 'True', reason: 'PastPointOfNoReturn', message }],
   };
+}
+
+function recorded(context: Context): Decision | undefined {
+  const blocker = recordIsKept(context);
+  return blocker === undefined ? undefined : blockedBy(blocker);
 }
 
 function paused({ observation }: Context): Decision | undefined {

@@ -1,5 +1,6 @@
 import { type Context, firstBlocker } from '../context.ts';
 import { blockedBy, type Decision } from '../decision.ts';
+import { certificatesPass } from '../gates/certificates-pass.ts';
 import { PREFLIGHT } from '../gates/index.ts';
 import { enter, type Stage } from './stage.ts';
 
@@ -7,7 +8,7 @@ import { enter, type Stage } from './stage.ts';
 export const pending: Stage = {
   name: 'Pending',
   summary: 'check the cluster; make the new certificate authorities and store them',
-  steps: [preflight, record, enter(() => 'Accepting')],
+  steps: [preflight, record, checked, enter(() => 'Accepting')],
 };
 
 function preflight(context: Context): Decision | undefined {
@@ -26,4 +27,10 @@ function record(context: Context): Decision | undefined {
     reason: 'RecordWritten',
     message: `storing new certificate authorities for ${targets.join(', ')}`,
   };
+}
+
+/** What was stored is checked as it was read back: a damaged record stops here, with no machine told. */
+function checked(context: Context): Decision | undefined {
+  const blocker = certificatesPass(context);
+  return blocker === undefined ? undefined : blockedBy(blocker);
 }
