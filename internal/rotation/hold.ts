@@ -21,9 +21,14 @@ const PASSES: ReadonlySet<Reason> = new Set<Reason>([
  * we caused is over within the grace time), and into a block after that.
  */
 export function hold(context: Context, blocker: Blocker): Decision {
-  return PASSES.has(blocker.reason) && sinceLastChange(context) < context.settings.graceMs
+  return passesByItself(blocker) && sinceLastChange(context) < context.settings.graceMs
     ? waitFor(blocker)
     : blockedBy(blocker);
+}
+
+/** Whether this may pass without anybody doing something about it. */
+export function passesByItself(blocker: Blocker): boolean {
+  return PASSES.has(blocker.reason);
 }
 
 /** Milliseconds since we last changed something that disturbs a machine. */

@@ -1,6 +1,8 @@
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
-import { blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
-import { BEFORE_REBOOT } from './gates/index.ts';
+import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
+import { whyUnknown } from './gates/every-machine-known.ts';
+import { AFTER_REBOOT, BEFORE_REBOOT } from './gates/index.ts';
+import { hold, passesByItself } from './hold.ts';
 import { isBehind } from './pass.ts';
 
 /** What the marker leaves when the machine is back. */
@@ -22,26 +24,54 @@ export function rebooting(context: Context): Decision | undefined {
   const name = context.status.etcdRebooting;
   if (name === undefined) return undefined;
   const machine = context.observation.machines.find((each) => each.name === name);
-  const overdue = elapsedSince(context, context.status.etcdRebootSince) > context.settings.rebootDeadlineMs;
-  const minutes = Math.round(context.settings.rebootDeadlineMs / 60_000);
-  if (machine === undefined || !isKnown(machine)) {
-    const found =
-      machine === undefined ? 'it is in no list of machines' : machine.talos.known ? '' : machine.talos.message;
-    const message = `${name} is rebooting: ${found}`;
-    return overdue
-      ? blockedBy({ reason: 'RebootOverdue', message: `${message}; expected it back within ${minutes} minutes` })
-      : waitFor({ reason: 'RebootingEtcd', message });
-  }
-  if (machine.talos.value.bootId === context.status.etcdRebootBootID) return sameBoot(context, machine, overdue);
-  return back(context, machine, overdue);
+  if (machine === undefined && context.observation.machinesIncomplete === undefined) return left(name);
+  if (machine === undefined || !isKnown(machine)) return away(context, name, machine && whyUnknown(machine));
+  return machine.talos.value.bootId === context.status.etcdRebootBootID
+    ? sameBoot(context, machine)
+    : back(context, machine);
 }
 
-function sameBoot(context: Context, machine: KnownMachine, overdue: boolean): Decision {
+/** Whether the twenty minutes are over; a marker of an older Ichor has only the time of the request. */
+function isOverdue(context: Context): boolean {
+  const { etcdRebootSince, etcdRestartedAt } = context.status;
+  return elapsedSince(context, etcdRebootSince ?? etcdRestartedAt) > context.settings.rebootDeadlineMs;
+}
+
+/** Kubernetes has no Node for it and the list is complete: somebody removed it, and the stage is asked again of the others. */
+function left(name: string): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'RebootingEtcd',
+    message: `${name} was rebooting and is no longer part of the cluster`,
+    mark: MARKER_GONE,
+  };
+}
+
+function away(context: Context, name: string, why: Blocker | undefined): Decision {
+  // It answers, so it is up: a machine that shows an unknown certificate, or has lost its configuration, is not rebooting.
+  if (why !== undefined && why.reason !== 'MachineUnknown') return hold(context, why);
+  const message = `${name} is rebooting: ${why?.message ?? 'it is in no list of machines'}`;
+  const minutes = Math.round(context.settings.rebootDeadlineMs / 60_000);
+  return isOverdue(context)
+    ? blockedBy({ reason: 'RebootOverdue', message: `${message}; expected it back within ${minutes} minutes` })
+    : waitFor({ reason: 'RebootingEtcd', message });
+}
+
+/** Asks again for a reboot that did not happen, behind the same gates as the first time. */
+function sameBoot(context: Context, machine: KnownMachine): Decision {
   const message = `${machine.name} still reports boot ${context.status.etcdRebootBootID}`;
-  if (overdue) return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
+  if (isOverdue(context)) {
+    return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
+  }
   if (elapsedSince(context, context.status.etcdRestartedAt) < context.settings.rebootRetryMs) {
     return waitFor({ reason: 'RebootingEtcd', message });
   }
+  if (context.observation.operation.spec.paused) {
+    return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
+  }
+  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  if (blocker !== undefined) return hold(context, { ...blocker, message: `${message}; ${blocker.message}` });
   return {
     kind: 'act',
     effect: { kind: 'reboot', machine: machine.name },
@@ -51,7 +81,7 @@ function sameBoot(context: Context, machine: KnownMachine, overdue: boolean): De
   };
 }
 
-function back(context: Context, machine: KnownMachine, overdue: boolean): Decision {
+function back(context: Context, machine: KnownMachine): Decision {
   const node = machine.node.known ? machine.node.value : undefined;
   const uncordon = node?.cordonedByUs === true;
   const effect = uncordon
@@ -67,10 +97,12 @@ function back(context: Context, machine: KnownMachine, overdue: boolean): Decisi
       after: MARKER_GONE,
     };
   }
-  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  const blocker = firstBlocker(AFTER_REBOOT, context);
   if (blocker !== undefined) {
     const message = `${machine.name} is back; ${blocker.message}`;
-    return overdue ? blockedBy({ reason: blocker.reason, message }) : waitFor({ reason: 'RebootingEtcd', message });
+    return isOverdue(context) || !passesByItself(blocker)
+      ? blockedBy({ reason: blocker.reason, message })
+      : waitFor({ reason: 'RebootingEtcd', message });
   }
   return {
     kind: 'act',

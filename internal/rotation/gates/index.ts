@@ -34,8 +34,11 @@ export const BEFORE_CHANGE: readonly Gate[] = [
   nodesReady,
 ];
 
-/** Asked before a control plane is rebooted, and before it is called back. */
+/** Asked before a control plane is rebooted. */
 export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];
+
+/** Asked before a control plane that has rebooted is called back: letting pods on it again costs no quorum. */
+export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];
 
 /** Asked before a stage counts as proved. */
 export const STAGE_PROVED: readonly Gate[] = [...BEFORE_CHANGE, controlPlanePodsReady];
