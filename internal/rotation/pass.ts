@@ -87,18 +87,22 @@ function tell(context: Context, machines: readonly KnownMachine[]): Decision {
   };
 }
 
-/** Adds what is true of a machine now to the record of this stage; an entry of an earlier stage is replaced. */
+/**
+ * Adds what is true of a machine now to the record of this stage; an entry of an
+ * earlier stage is replaced. Without `apiServer` no new kube-apiserver is asked for.
+ */
 export function remember(
   context: Context,
   applied: CaRotationStatus['applied'],
   machine: KnownMachine,
+  { apiServer }: { readonly apiServer: boolean } = { apiServer: true },
 ): CaRotationStatus['applied'] {
   const { bootId, apiServerInstance } = machine.talos.value;
   const entry = {
     machine: machine.name,
     stage: context.stage,
     bootID: bootId,
-    ...(apiServerInstance === undefined ? {} : { apiServerInstance }),
+    ...(apiServer && apiServerInstance !== undefined ? { apiServerInstance } : {}),
     appliedAt: timestamp(context),
   };
   return [...applied.filter((each) => each.machine !== machine.name), entry];

@@ -2,7 +2,7 @@ import { anyTarget, type Context, controlPlanes } from './context.ts';
 import { type Decision, waitFor } from './decision.ts';
 import { sinceLastChange } from './hold.ts';
 import type { MachineObservation } from './observation.ts';
-import { roll } from './roll.ts';
+import { rollOf } from './roll.ts';
 
 /** How long a probe that cannot connect is repeated before the reboots are done instead. */
 const PROBE_PATIENCE_MS = 30_000;
@@ -10,22 +10,25 @@ const PROBE_PATIENCE_MS = 30_000;
 /**
  * The roll after Issuing is needed only where a machine does not already serve a
  * leaf of the new CA on 2379 and 2380: a running etcd picks up a new leaf at the
- * next handshake (`measured`). Where a probe proves that every machine does, the
- * roll is skipped; where it cannot be proved, it is done.
+ * next handshake (`measured`). Where a probe proves that a machine does, its
+ * reboot is skipped; where it cannot be proved, it is done.
  */
 export function rollUnlessServed(context: Context): Decision | undefined {
   if (!anyTarget(context, (target) => target.rolled)) return undefined;
   const machines = controlPlanes(context);
   const unproved = machines.filter((machine) => !servesNewLeaf(context, machine));
-  if (unproved.length === 0) return undefined;
   const [first] = unproved;
-  if (sinceLastChange(context) < PROBE_PATIENCE_MS && context.status.etcdDraining === undefined) {
+  if (
+    first !== undefined &&
+    sinceLastChange(context) < PROBE_PATIENCE_MS &&
+    context.status.etcdDraining === undefined
+  ) {
     return waitFor({
       reason: 'ProvingMachine',
-      message: `${first?.name}: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet`,
+      message: `${first.name}: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet`,
     });
   }
-  return roll(context);
+  return rollOf(context, unproved);
 }
 
 function servesNewLeaf(context: Context, machine: MachineObservation): boolean {

@@ -11,6 +11,7 @@ import {
 import { blockedBy, type Decision, waitFor } from './decision.ts';
 import { BEFORE_REBOOT } from './gates/index.ts';
 import { hold } from './hold.ts';
+import type { MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
 import { appliedTo } from './proof.ts';
 
@@ -21,11 +22,21 @@ import { appliedTo } from './proof.ts';
  * etcd for a CA change and its API refuses to.
  */
 export function roll(context: Context): Decision | undefined {
+  return rollOf(context, controlPlanes(context));
+}
+
+/** The same for some of the control planes only; one that is being drained and need not reboot any more is let go first. */
+export function rollOf(context: Context, among: readonly MachineObservation[]): Decision | undefined {
   if (!anyTarget(context, (target) => target.rolled)) return undefined;
-  const machines = controlPlanes(context).filter(isKnown);
+  const machines = among.filter(isKnown);
   const unmarked = machines.find((machine) => appliedTo(context, machine) === undefined);
   if (unmarked !== undefined) return markUnmarked(context, unmarked);
-  const next = machines.find((machine) => needsReboot(context, machine));
+  const waiting = machines.filter((machine) => needsReboot(context, machine));
+  const release = releaseDrained(context, waiting);
+  if (release !== undefined) return release;
+  const { etcdDraining } = context.status;
+  // The one that is drained already goes on: two are never cordoned at a time.
+  const next = waiting.find((machine) => machine.name === etcdDraining) ?? waiting[0];
   if (next === undefined) return undefined;
   const blocker = firstBlocker(BEFORE_REBOOT, context);
   if (blocker !== undefined) return hold(context, blocker);
@@ -48,7 +59,23 @@ function markUnmarked(context: Context, machine: KnownMachine): Decision {
     effect: { kind: 'update-status' },
     reason: 'RollingControlPlanes',
     message: `${machine.name} stands at this stage without a record of its boot; it will be rebooted`,
-    mark: { applied: remember(context, context.status.applied, machine) },
+    // Its kube-apiserver is left out: no restart of it is to come before that reboot.
+    mark: { applied: remember(context, context.status.applied, machine, { apiServer: false }) },
+  };
+}
+
+/** A machine that was being drained and rebooted by itself, serves the new leaf by now, or left the cluster. */
+function releaseDrained(context: Context, waiting: readonly KnownMachine[]): Decision | undefined {
+  const name = context.status.etcdDraining;
+  if (name === undefined || waiting.some((machine) => machine.name === name)) return undefined;
+  const machine = controlPlanes(context).find((each) => each.name === name);
+  const isOurs = machine?.node.known === true && machine.node.value?.cordonedByUs === true;
+  return {
+    kind: 'act',
+    effect: isOurs ? { kind: 'uncordon', machine: name } : { kind: 'update-status' },
+    reason: 'RollingControlPlanes',
+    message: `${name} was being drained and need not be rebooted any more; letting pods back`,
+    after: { etcdDraining: undefined, drainStartedAt: undefined, etcdForfeited: undefined },
   };
 }
 
@@ -83,8 +110,10 @@ function drain(context: Context, name: string): Decision | undefined {
     return hold(context, { reason: 'KubernetesUnknown', message: `pods of ${name}: ${reading.message}` });
   if (reading.value.length === 0) return undefined;
   const held = reading.value.find((pod) => pod.heldBy !== undefined) ?? reading.value[0];
+  const isStuck = reading.value.every((pod) => pod.heldBy !== undefined);
   const message = `${name}: ${reading.value.length} pods to move, among them ${held?.pod}${held?.heldBy ? `, held by ${held.heldBy}` : ''}`;
-  if (elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs) {
+  // Past the deadline whatever is free to go is still moved; what is held waits for its owner.
+  if (isStuck && elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs) {
     return blockedBy({ reason: 'DrainingControlPlane', message: `${message}; expected it to be empty by now` });
   }
   return { kind: 'act', effect: { kind: 'drain', machine: name }, reason: 'DrainingControlPlane', message };
@@ -115,6 +144,13 @@ function reboot(context: Context, machine: KnownMachine): Decision {
       etcdRebootBootID: machine.talos.value.bootId,
       etcdRestartedAt: timestamp(context),
       etcdRebootSince: timestamp(context),
+    },
+    // A call that was certainly not done leaves no marker to wait for; the machine stays drained and is asked again.
+    undo: {
+      etcdRebooting: undefined,
+      etcdRebootBootID: undefined,
+      etcdRestartedAt: undefined,
+      etcdRebootSince: undefined,
     },
   };
 }
