@@ -1,6 +1,7 @@
 import { anyTarget, type Context, type KnownMachine } from './context.ts';
 import type { Blocker } from './decision.ts';
-import { configStageOf, type MachineObservation } from './observation.ts';
+import { CONFIG_STAGES, configStageOf, type MachineObservation } from './observation.ts';
+import type { TargetDescriptor } from './targets/descriptor.ts';
 
 /** The record of what a machine was like before it was given this stage's configuration. */
 export function appliedTo(context: Context, machine: MachineObservation) {
@@ -14,17 +15,34 @@ export function appliedTo(context: Context, machine: MachineObservation) {
  * answer on it where Talos restarts it, and its kubelet must be back.
  */
 export function unproved(context: Context, machine: KnownMachine): Blocker | undefined {
-  const stage = configStageOf(context.stage);
-  if (stage === 'Before') return undefined;
-  const { pki, kubelet } = machine.talos.value;
+  const { kubelet } = machine.talos.value;
   for (const target of context.targets) {
-    const material = context.material[target.name];
-    if (material === undefined || (target.concerns === 'controlplane' && machine.role === 'worker')) continue;
-    const found = target.prove({ pki, role: machine.role, stage, material });
+    const found = foundInstead(context, machine, target);
     if (found !== undefined) return proving(machine, found);
   }
   if (!kubelet.running || !kubelet.healthy) return proving(machine, 'its kubelet is not running and healthy');
   return machine.role === 'controlplane' ? apiServerUnproved(context, machine) : undefined;
+}
+
+/** What the machine runs with for a target instead of what it should, or `undefined` when that is proved. */
+export function foundInstead(context: Context, machine: KnownMachine, target: TargetDescriptor): string | undefined {
+  const stage = provedAt(context, machine, target);
+  const material = context.material[target.name];
+  if (stage === 'Before' || material === undefined) return undefined;
+  if (target.concerns === 'controlplane' && machine.role === 'worker') return undefined;
+  return target.prove({ pki: machine.talos.value.pki, role: machine.role, stage, material });
+}
+
+/**
+ * The stage at which a machine is asked to prove itself: the rotation's, or its
+ * own where it stands further on (the status was put back to an older one). What
+ * is done in a stage stays done in every later one.
+ */
+function provedAt(context: Context, machine: KnownMachine, target: TargetDescriptor): (typeof CONFIG_STAGES)[number] {
+  const wanted = configStageOf(context.stage);
+  const standing = machine.talos.value.standing[target.name];
+  if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return wanted;
+  return CONFIG_STAGES.indexOf(standing.stage) > CONFIG_STAGES.indexOf(wanted) ? standing.stage : wanted;
 }
 
 function apiServerUnproved(context: Context, machine: KnownMachine): Blocker | undefined {

@@ -8,6 +8,8 @@ import type { Blocker } from '../decision.ts';
  * ID, because a name may be learned late.
  */
 export function etcdIsWhole(context: Context): Blocker | undefined {
+  const unknown = controlPlanes(context).find((machine) => !isKnown(machine));
+  if (unknown !== undefined) return notWhole(`etcd on ${unknown.name} does not say how it is: the machine is unknown`);
   const machines = controlPlanes(context).filter(isKnown);
   const ids = machines.map((machine) =>
     machine.talos.value.etcd?.known ? machine.talos.value.etcd.value.memberId : '',

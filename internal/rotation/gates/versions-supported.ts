@@ -11,9 +11,8 @@ export function versionsSupported(context: Context): Blocker | undefined {
       const enough = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
       if (target.concerns === 'controlplane' && machine.role === 'worker') continue;
       if (!enough) {
-        const reason = wantedMinor >= 14 ? 'AggregatorUnsupported' : 'VersionUnsupported';
         return {
-          reason,
+          reason: target.tooOld,
           message: `${machine.name} runs Talos ${machine.talos.value.version}; the ${target.title} needs ${wantedMajor}.${wantedMinor} or later`,
         };
       }
