@@ -1,4 +1,4 @@
-import { type Context, elapsedSince } from '../context.ts';
+import { type Context, controlPlanes, elapsedSince, isKnown } from '../context.ts';
 import { type Decision, waitFor } from '../decision.ts';
 import { hold } from '../hold.ts';
 import type { AuthenticationReading } from '../observation.ts';
@@ -36,6 +36,8 @@ export function authenticationReset(context: Context): Decision | undefined {
   });
 }
 
+const FILES = { requestheader: 'requestheader-client-ca-file', client: 'client-ca-file' } as const;
+
 function reset(reading: AuthenticationReading, message: string): Decision {
   // A missing one is written again by whichever API server is first.
   if (!reading.present) return waitFor({ reason: 'ResettingAuthentication', message });
@@ -64,10 +66,18 @@ function whatIsWrong(context: Context, reading: AuthenticationReading): string |
   for (const target of context.targets) {
     const expected = context.material[target.name]?.new.fingerprint;
     if (target.published === undefined || expected === undefined) continue;
-    const found = reading[target.published];
-    if (found.length === 1 && found[0] === expected) continue;
-    const key = `${target.published}-ca-file`.replace('requestheader-', 'requestheader-client-');
-    return `${key} of extension-apiserver-authentication holds ${found.map(short).join(', ') || 'nothing'}; expected ${short(expected)} alone`;
+    const { key, accepted } = target.published;
+    const found = reading[key];
+    // CAs that the owner accepts besides ours belong there: resetting for them would never end.
+    const allowed = new Set(
+      controlPlanes(context)
+        .filter(isKnown)
+        .flatMap((machine) => accepted(machine.talos.value.pki)),
+    );
+    if (found.includes(expected) && found.every((each) => allowed.has(each))) continue;
+    const others = [...allowed].filter((each) => each !== expected);
+    const wanted = others.length === 0 ? `${short(expected)} alone` : [expected, ...others].map(short).join(', ');
+    return `${FILES[key]} of extension-apiserver-authentication holds ${found.map(short).join(', ') || 'nothing'}; expected ${wanted}`;
   }
   return undefined;
 }

@@ -12,10 +12,11 @@ export const aggregator: TargetDescriptor = {
   restartsKubelet: false,
   rolled: false,
   minimumTalos: [1, 14],
+  tooOld: 'AggregatorUnsupported',
   prove: (input) =>
     proveAccepted('the aggregation layer', input.pki.aggregatorAccepted, input) ??
     proveIssuing('the aggregation layer', input.pki.aggregatorIssuing, input),
-  published: 'requestheader',
+  published: { key: 'requestheader', accepted: (pki) => pki.aggregatorAccepted },
   needs: { Accepting: ['authentication'], AwaitingCredentials: ['authentication'], Finalizing: ['authentication'] },
   settle: {
     Accepting: [aggregatorSettled],

@@ -1,4 +1,4 @@
-import type { CaStage, CaTarget } from '../../../api/v1alpha1/index.ts';
+import type { CaStage, CaTarget, Reason } from '../../../api/v1alpha1/index.ts';
 import type { Fingerprint } from '../../../pkg/pki/index.ts';
 import type { Step } from '../context.ts';
 import type { Needs, PkiReading, TargetMaterial } from '../observation.ts';
@@ -31,12 +31,17 @@ export interface TargetDescriptor {
   readonly restartsKubelet: boolean;
   /** Whether a process reads its trust pool at start only, so that control planes must reboot after a pass. */
   readonly rolled: boolean;
-  /** The key of extension-apiserver-authentication in which kube-apiserver publishes it. */
-  readonly published?: 'requestheader' | 'client';
+  /** Where kube-apiserver publishes it in extension-apiserver-authentication, and the list of a machine that it publishes. */
+  readonly published?: {
+    readonly key: 'requestheader' | 'client';
+    readonly accepted: (pki: PkiReading) => readonly Fingerprint[];
+  };
   /** What must be read of the cluster in a stage for this target. */
   readonly needs: Readonly<Partial<Record<CaStage, readonly ReadingName[]>>>;
   /** Lowest Talos version that can rotate it, as [major, minor]. */
   readonly minimumTalos: readonly [number, number];
+  /** What is said of a machine with an older one. */
+  readonly tooOld: Reason;
   /** What the machine runs with instead of this stage's material, or `undefined` when it is proved. */
   readonly prove: (input: ProofInput) => string | undefined;
   /** What else must come true in a stage once every machine is proved. */

@@ -15,6 +15,7 @@ export const etcd: TargetDescriptor = {
   restartsKubelet: false,
   rolled: true,
   minimumTalos: [1, 9],
+  tooOld: 'VersionUnsupported',
   prove: (input) => proveTrustFile(input) ?? proveIssuing("etcd's certificate", input.pki.etcdLeafIssuer, input),
   needs: { Issuing: ['etcdServed'] },
   settle: {},

@@ -13,12 +13,13 @@ export const kubernetes: TargetDescriptor = {
   restartsKubelet: true,
   rolled: false,
   minimumTalos: [1, 9],
+  tooOld: 'VersionUnsupported',
   prove: (input) =>
     (input.role === 'controlplane'
       ? (proveAccepted('kube-apiserver', input.pki.kubernetesAccepted, input) ??
         proveIssuing('the Kubernetes API', input.pki.kubernetesIssuing, input))
       : undefined) ?? proveAccepted('the kubelet', input.pki.kubeletAccepted, input),
-  published: 'client',
+  published: { key: 'client', accepted: (pki) => pki.kubernetesAccepted },
   needs: { Issuing: ['rootCa', 'stalePods'], Finalizing: ['authentication'] },
   settle: {
     Issuing: [rootCaPublished, workloadsRestarted],

@@ -14,6 +14,7 @@ export const talos: TargetDescriptor = {
   restartsKubelet: false,
   rolled: false,
   minimumTalos: [1, 9],
+  tooOld: 'VersionUnsupported',
   prove: (input) =>
     proveAccepted('apid', input.pki.talosAccepted, input) ??
     (input.role === 'controlplane' ? proveIssuing('the Talos API', input.pki.talosIssuing, input) : undefined) ??
