@@ -25,16 +25,23 @@ function settle(context: Context, call: InFlight): Decision | undefined {
   const known = machine !== undefined && isKnown(machine);
   const what = `the reply of ${call.machine} to ${call.call} was lost`;
   if (known && (isPast || machine.talos.value.bootId !== call.bootID)) {
-    return {
-      kind: 'act',
-      effect: { kind: 'update-status' },
-      reason: 'NotQuiescent',
-      message: `${what}; it can no longer take effect`,
-      mark: { inFlight: context.status.inFlight.filter((each) => each !== call) },
-    };
+    return forget(context, call, `${what}; it can no longer take effect`);
   }
   if (!isPast) return waitFor({ reason: 'NotQuiescent', message: what });
+  if (machine === undefined && context.observation.machinesIncomplete === undefined) {
+    return forget(context, call, `${what}; the machine is no longer part of the cluster`);
+  }
   // A machine that is being rebooted is expected to be silent; its own step says how long.
   if (context.status.etcdRebooting === call.machine) return undefined;
   return hold(context, { reason: 'MachineUnknown', message: `${what}, and it has not answered since` });
+}
+
+function forget(context: Context, call: InFlight, message: string): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'NotQuiescent',
+    message,
+    mark: { inFlight: context.status.inFlight.filter((each) => each !== call) },
+  };
 }

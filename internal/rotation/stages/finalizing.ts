@@ -23,7 +23,8 @@ function replaceBundle(context: Context): Decision | undefined {
 
 function oldCredentialsRefused(context: Context): Decision | undefined {
   const { refusals } = context.observation;
-  if (refusals === undefined)
+  // Nothing tried is nothing refused.
+  if (refusals === undefined || refusals.length === 0)
     return waitFor({ reason: 'ProvingRefusal', message: 'trying the old credentials everywhere' });
   const accepted = refusals.find((proof) => proof.outcome === 'accepted');
   if (accepted !== undefined) {
