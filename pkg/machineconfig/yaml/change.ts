@@ -1,0 +1,230 @@
+import { type CST, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import type { Edit } from './edits.ts';
+import {
+  fieldLines,
+  flow,
+  flowField,
+  isSafePlain,
+  itemLines,
+  type Layout,
+  literalContent,
+  type Value,
+} from './emit.ts';
+import { type AnyNode, type AnyPair, contentEnd, isNull } from './nodes.ts';
+import { lineEnd, lineStart, type SourceText } from './source.ts';
+
+/**
+ * Changes to single fields of a text, as edits. Each keeps the style it finds:
+ * quotes, block or flow, indent, line ends; what is beside it stays.
+ */
+export interface Changes {
+  /** Puts another text into a scalar. */
+  setScalar(node: Scalar.Parsed, text: string): Edit[];
+  /** Adds a field behind an existing one of the same mapping. */
+  addField(map: YAMLMap, after: string, key: string, value: Value): Edit[];
+  /** Removes a field with its line. */
+  removeField(map: YAMLMap, key: string): Edit[];
+  /** Adds items to a list at a position: before item `at`, or at the end. */
+  addItems(list: YAMLSeq, at: number, values: readonly Value[]): Edit[];
+  /** Removes items by position; removing all of a block list leaves nothing, so remove its field instead. */
+  removeItems(list: YAMLSeq, positions: ReadonlySet<number>): Edit[];
+  /** Writes another item in the place of one. */
+  replaceItem(list: YAMLSeq, at: number, value: Value): Edit[];
+}
+
+/** Creates the changes for one source. */
+export function changesOf(source: SourceText): Changes {
+  return {
+    setScalar: (node, text) => setScalar(source, node, text),
+    addField: (map, after, key, value) => addField(source, map, after, key, value),
+    removeField: (map, key) => removeField(source, map, key),
+    addItems: (list, at, values) => addItems(source, list, at, values),
+    removeItems: (list, positions) => removeItems(source, list, positions),
+    replaceItem: (list, at, value) => replaceItem(source, list, at, value),
+  };
+}
+
+function setScalar(source: SourceText, node: Scalar.Parsed, text: string): Edit[] {
+  const [start, end] = node.range;
+  if (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED') return setBlock(source, node, text);
+  if (node.type === 'QUOTE_SINGLE' && !/[\n'\\]/.test(text)) return [{ start, end, text: `'${text}'` }];
+  if (node.type === 'PLAIN' && isSafePlain(text)) return [{ start, end, text }];
+  return [{ start, end, text: JSON.stringify(text) }];
+}
+
+/** The header keeps its indent digit and its comment; the content keeps its indent. */
+function setBlock({ text: whole, eol }: SourceText, node: Scalar.Parsed, text: string): Edit[] {
+  const start = node.range[0];
+  const end = contentEnd(whole, node);
+  const [header = '|', ...lines] = whole.slice(start, end).split(/\r?\n/);
+  const indent = /^ */.exec(lines.find((line) => line.trim() !== '') ?? '  ')?.[0].length ?? 2;
+  const [, digit = '', rest = ''] = /^[|>][-+]?([1-9]?)[-+]?(.*)$/s.exec(header) ?? [];
+  const written = [`|${digit}${rest}`, ...literalContent(text, indent)].join(eol);
+  // A literal block that ends with the file has no last newline unless the file has one.
+  return [{ start, end, text: end === whole.length && text.endsWith('\n') ? written + eol : written }];
+}
+
+/** Whole lines at an offset where a line begins, or behind the last line of a file that lacks its newline. */
+function insertLines({ text, eol }: SourceText, at: number, lines: readonly string[]): Edit {
+  const isUnterminated = at === text.length && at > 0 && text[at - 1] !== '\n';
+  const written = lines.join(eol);
+  return { start: at, end: at, text: isUnterminated ? eol + written : written + eol };
+}
+
+/** Whole lines out of the text. At the end of a file without a last newline, the newline before goes too. */
+function removeLines({ text }: SourceText, from: number, to: number): Edit {
+  const start = lineStart(text, from);
+  const end = lineEnd(text, to);
+  const isUnterminated = end === text.length && text[end - 1] !== '\n';
+  const before = isUnterminated && start > 0 ? start - (text[start - 2] === '\r' ? 2 : 1) : start;
+  return { start: before, end, text: '' };
+}
+
+function addField(source: SourceText, map: YAMLMap, after: string, key: string, value: Value): Edit[] {
+  const pairs = map.items as AnyPair[];
+  const neighbour = pairs.find((pair) => isScalar(pair.key) && pair.key.value === after);
+  if (map.flow) {
+    const last = neighbour ?? pairs.at(-1);
+    if (last === undefined) {
+      const inside = (map.range?.[0] ?? 0) + 1;
+      return [{ start: inside, end: inside, text: flowField(key, value) }];
+    }
+    const end = (last.value ?? last.key).range[1];
+    return [{ start: end, end, text: `, ${flowField(key, value)}` }];
+  }
+  const pair = neighbour ?? pairs.at(-1);
+  if (pair === undefined) throw new RangeError('a block mapping without a field cannot be added to');
+  const layout = layoutOf(source, map);
+  const end = lineEnd(source.text, pairContentEnd(source.text, pair));
+  return [insertLines(source, end, fieldLines(key, value, layout))];
+}
+
+function removeField(source: SourceText, map: YAMLMap, key: string): Edit[] {
+  const pairs = map.items as AnyPair[];
+  const index = pairs.findIndex((pair) => isScalar(pair.key) && pair.key.value === key);
+  const pair = pairs[index];
+  if (pair === undefined) return [];
+  if (map.flow)
+    return removeFlow(
+      pairs.map((each) => [each.key.range[0], (each.value ?? each.key).range[1]]),
+      new Set([index]),
+    );
+  const { value } = pair;
+  if (value === null || !isSeq(value) || value.flow) {
+    return [removeLines(source, pair.key.range[0], pairContentEnd(source.text, pair))];
+  }
+  // Comments between the items of a list are not ours: only the key and the items go.
+  const items = value.items.map((_, position) => itemExtent(source.text, value, position));
+  return mergeTouching([
+    removeLines(source, pair.key.range[0], pair.key.range[1]),
+    ...items.map(([start, end]) => removeLines(source, start, end)),
+  ]);
+}
+
+function addItems(source: SourceText, list: YAMLSeq, at: number, values: readonly Value[]): Edit[] {
+  if (values.length === 0) return [];
+  const items = list.items as ParsedNode[];
+  if (list.flow) {
+    const written = values.map(flow).join(', ');
+    const next = items[at];
+    if (next !== undefined) return [{ start: next.range[0], end: next.range[0], text: `${written}, ` }];
+    const last = items.at(-1);
+    const end = last === undefined ? (list.range?.[0] ?? 0) + 1 : last.range[1];
+    return [{ start: end, end, text: last === undefined ? written : `, ${written}` }];
+  }
+  const { text } = source;
+  const [firstDash] = itemExtent(text, list, 0);
+  const indent = firstDash - lineStart(text, firstDash);
+  const lines = values.flatMap((value) => itemLines(value, { indent, step: stepBelow(text, list) }));
+  if (at < items.length) return [insertLines(source, lineStart(text, itemExtent(text, list, at)[0]), lines)];
+  return [insertLines(source, lineEnd(text, itemExtent(text, list, items.length - 1)[1]), lines)];
+}
+
+function removeItems(source: SourceText, list: YAMLSeq, positions: ReadonlySet<number>): Edit[] {
+  const items = list.items as ParsedNode[];
+  if (list.flow)
+    return removeFlow(
+      items.map((item) => [item.range[0], item.range[1]]),
+      positions,
+    );
+  const edits = [...positions]
+    .sort((a, b) => a - b)
+    .map((position) => {
+      const [start, end] = itemExtent(source.text, list, position);
+      return removeLines(source, start, end);
+    });
+  return mergeTouching(edits);
+}
+
+function replaceItem(source: SourceText, list: YAMLSeq, at: number, value: Value): Edit[] {
+  const item = (list.items as ParsedNode[])[at];
+  if (list.flow && item !== undefined) return [{ start: item.range[0], end: item.range[1], text: flow(value) }];
+  return [...addItems(source, list, at, [value]), ...removeItems(source, list, new Set([at]))];
+}
+
+/** Items of a flow collection go with the comma before them; leading ones with the comma behind. */
+function removeFlow(extents: readonly (readonly [number, number])[], positions: ReadonlySet<number>): Edit[] {
+  let leading = 0;
+  while (positions.has(leading)) leading++;
+  const edits: Edit[] = [];
+  const first = extents[0];
+  if (leading > 0 && first !== undefined) {
+    const end = extents[leading]?.[0] ?? extents[leading - 1]?.[1] ?? first[1];
+    edits.push({ start: first[0], end, text: '' });
+  }
+  for (const position of [...positions].filter((each) => each >= leading).sort((a, b) => a - b)) {
+    const before = extents[position - 1];
+    const own = extents[position];
+    if (before !== undefined && own !== undefined) edits.push({ start: before[1], end: own[1], text: '' });
+  }
+  return edits;
+}
+
+/** From the dash of a block list's item to the end of its content. */
+function itemExtent(text: string, list: YAMLSeq, position: number): readonly [number, number] {
+  const token = (list as { srcToken?: CST.BlockSequence }).srcToken?.items[position];
+  const dash = token?.start.find((each) => each.type === 'seq-item-ind');
+  const node = (list.items as AnyNode[])[position] ?? null;
+  const start = dash?.offset ?? node?.range[0] ?? list.range?.[0] ?? 0;
+  return [start, node === null || isNull(node) ? start : contentEnd(text, node)];
+}
+
+/** The end of a pair's content, on the key's own line where nothing is written behind the colon. */
+function pairContentEnd(text: string, pair: AnyPair): number {
+  const { key, value } = pair;
+  return value === null || (isNull(value) && isScalar(value) && value.source === '')
+    ? key.range[1]
+    : contentEnd(text, value);
+}
+
+/** The indent of a block mapping's fields, and the step that its levels use. */
+function layoutOf({ text }: SourceText, map: YAMLMap): Layout {
+  const first = (map.items as AnyPair[])[0];
+  const at = first?.key.range[0] ?? 0;
+  const indent = at - lineStart(text, at);
+  for (const pair of map.items as AnyPair[]) {
+    const { value } = pair;
+    if (value === null || !isMap(value) || value.flow) continue;
+    const inner = (value.items as AnyPair[])[0]?.key.range[0];
+    if (inner !== undefined) return { indent, step: Math.max(1, inner - lineStart(text, inner) - indent) };
+  }
+  return { indent, step: indent > 0 ? indent : 4 };
+}
+
+function stepBelow(text: string, list: YAMLSeq): number {
+  const map = (list.items as AnyNode[]).find((item) => isMap(item));
+  return map !== undefined && isMap(map) ? layoutOf({ text, where: undefined, eol: '\n' }, map).step : 4;
+}
+
+function mergeTouching(edits: readonly Edit[]): Edit[] {
+  const merged: Edit[] = [];
+  for (const edit of edits) {
+    const last = merged.at(-1);
+    if (last !== undefined && edit.start <= last.end) {
+      merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, edit.end), text: '' };
+    } else {
+      merged.push(edit);
+    }
+  }
+  return merged;
+}
