@@ -4,7 +4,7 @@ import type { Actor } from './act.ts';
 import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import { changesOf } from './material.ts';
-import { digestOf } from './observe-machine.ts';
+import { digestOf } from './standing.ts';
 
 /** How long one apply may take; after it and a margin the call can no longer land on a machine that answers. */
 export const APPLY_DEADLINE_MS = 30_000;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type NodeView, readApiServerHealth, whyNotReady } from '../../pkg/kube/index.ts';
 import { type Certificate, type Fingerprint, verifyChain } from '../../pkg/pki/index.ts';
 import {
@@ -25,7 +24,7 @@ import { authoritiesOf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import type { ClusterState } from './ports.ts';
 import type { Session } from './session.ts';
-import { standingOf } from './standing.ts';
+import type { ConfigReader } from './standing.ts';
 import { readingOf } from './unknown.ts';
 
 /** Everything that the observation of one machine is made from. */
@@ -33,6 +32,7 @@ export interface MachineInput {
   readonly session: Session;
   readonly state: ClusterState;
   readonly machine: ListedMachine;
+  readonly configs: ConfigReader;
   readonly now: number;
   /** Uid of the operation: Nodes that it cordoned carry it. */
   readonly owner: string;
@@ -40,10 +40,10 @@ export interface MachineInput {
 
 /** Reads one machine over its own APIs; what cannot be read is unknown. */
 export async function observeMachine(input: MachineInput): Promise<MachineObservation> {
-  const { session, machine, state } = input;
+  const { session, machine } = input;
   const isPlane = machine.role === 'controlplane';
   const [talos, apiServer] = await Promise.all([
-    readingOf(() => session.talos(machine, (client) => readTalos(client, machine, state))),
+    readingOf(() => session.talos(machine, (client) => readTalos(client, input))),
     isPlane ? readingOf(() => session.kube(machine, readHealth)) : undefined,
   ]);
   return {
@@ -77,7 +77,7 @@ function toNode(node: NodeView, { now, owner }: MachineInput): NodeReading {
   };
 }
 
-async function readTalos(client: TalosMachine, machine: ListedMachine, state: ClusterState): Promise<TalosReading> {
+async function readTalos(client: TalosMachine, { machine, state, configs }: MachineInput): Promise<TalosReading> {
   const isPlane = machine.role === 'controlplane';
   const [version, bootId, active, services, pki, plane] = await Promise.all([
     client.version(),
@@ -87,23 +87,18 @@ async function readTalos(client: TalosMachine, machine: ListedMachine, state: Cl
     readPki(client, state, isPlane),
     isPlane ? readPlane(client) : undefined,
   ]);
-  const config = active.config.expose();
+  const { digest, standing } = configs.read(active.config.expose(), state, `the configuration of ${machine.name}`);
   return {
     version: version.tag.replace(/^v/, ''),
     bootId,
-    configDigest: digestOf(config),
-    standing: standingOf(config, state, `the configuration of ${machine.name}`),
+    configDigest: digest,
+    standing,
     pki,
     kubelet: toService(services.find((service) => service.id === 'kubelet')),
     ...(plane === undefined
       ? {}
       : { etcdService: toService(services.find((service) => service.id === 'etcd')), ...plane }),
   };
-}
-
-/** SHA-256 of a configuration's bytes, lower-case hex. */
-export function digestOf(config: string): string {
-  return createHash('sha256').update(config, 'utf8').digest('hex');
 }
 
 function toService(service: ServiceStatus | undefined): ServiceReading {

@@ -11,10 +11,12 @@ import { observeMachine, signedBy } from './observe-machine.ts';
 import { observeRefusals } from './observe-refusals.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
+import type { ConfigReader } from './standing.ts';
 
 /** What one run remembers between observations; all of it can be read again. */
 export interface Memory {
   machines: readonly ListedMachine[];
+  readonly configs: ConfigReader;
 }
 
 /** Everything that an observation is made with. */
@@ -50,7 +52,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const owner = operation.metadata.uid;
   const machines = await Promise.all(
     list.machines.map(async (machine): Promise<MachineObservation> => {
-      const seen = await observeMachine({ session, state, machine, now, owner });
+      const seen = await observeMachine({ session, state, machine, configs: memory.configs, now, owner });
       if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
       return { ...seen, etcdServed: await observeServed(ports, state, machine) };
     }),

@@ -14,6 +14,7 @@ import { type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
 import { changeOf, isNews, statusOf } from './report.ts';
 import { createSession, type Session } from './session.ts';
+import { createConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
 
 /** How one engine is made. */
@@ -55,7 +56,7 @@ export function createEngine(options: EngineOptions): Engine {
     ports,
     session,
     identities: createIdentities(ports.clock),
-    memory: { machines: [] },
+    memory: { machines: [], configs: createConfigReader() },
     settings: options.settings ?? DEFAULT_SETTINGS,
     newCa: options.newCa ?? newCa,
   };

@@ -1,45 +1,91 @@
+import { createHash } from 'node:crypto';
 import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
-import { readMachineConfig, stageOf } from '../../pkg/machineconfig/index.ts';
+import {
+  type CaView,
+  type MachineConfigView,
+  type OpenMachineConfig,
+  openMachineConfig,
+} from '../../pkg/machineconfig/index.ts';
 import type { Certificate } from '../../pkg/pki/index.ts';
 import type { ConfigStanding } from '../rotation/observation.ts';
-import { changesOf } from './material.ts';
+import { type CaChange, changesOf } from './material.ts';
 import type { ClusterState } from './ports.ts';
 
+/** A machine's configuration, as far as the engine compares it. */
+export interface ReadConfig {
+  /** SHA-256 of its bytes, lower-case hex. */
+  readonly digest: string;
+  readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
+}
+
+/** Reads configurations, each text once: parsing is most of what a look at a quiet cluster costs. */
+export interface ConfigReader {
+  read(config: string, state: ClusterState, where: string): ReadConfig;
+}
+
+/** Keeps the standing of the last configuration of each machine and nothing of its text. */
+export function createConfigReader(): ConfigReader {
+  const known = new Map<string, { readonly key: string; readonly read: ReadConfig }>();
+  return {
+    read(config, state, where) {
+      const digest = digestOf(config);
+      const key = `${digest} ${materialKey(state)}`;
+      const before = known.get(where);
+      if (before?.key === key) return before.read;
+      const read = { digest, standing: standingOf(openMachineConfig(config, where), state) };
+      known.set(where, { key, read });
+      return read;
+    },
+  };
+}
+
+/** SHA-256 of a configuration's bytes, lower-case hex. */
+export function digestOf(config: string): string {
+  return createHash('sha256').update(config, 'utf8').digest('hex');
+}
+
 /** Where a machine's configuration stands for every target, compared with the record and the bundle. */
-export function standingOf(config: string, state: ClusterState, where: string): Record<CaTarget, ConfigStanding> {
+export function standingOf(config: OpenMachineConfig, state: ClusterState): Record<CaTarget, ConfigStanding> {
   const changes = new Map(changesOf(state).map((change) => [change.target, change]));
   const entries = CA_TARGETS.map((target): [CaTarget, ConfigStanding] => {
     const change = changes.get(target);
-    return [target, change === undefined ? beforeAny(config, state, target, where) : toStanding(config, change)];
+    return [target, change === undefined ? beforeAny(config.view(), state, target) : during(config, change)];
   });
   return Object.fromEntries(entries) as Record<CaTarget, ConfigStanding>;
 }
 
-function toStanding(config: string, change: Parameters<typeof stageOf>[1]): ConfigStanding {
-  const standing = stageOf(config, change);
-  if (standing.stage === 'Foreign') return { stage: 'Foreign', why: standing.why };
-  return { stage: standing.stage };
+function materialKey(state: ClusterState): string {
+  const ours = changesOf(state).flatMap((change) => [
+    change.old.certificate.fingerprint,
+    change.new.certificate.fingerprint,
+  ]);
+  return [...ours, ...CA_TARGETS.map((target) => caOf(state.bundle, target).certificate.fingerprint)].join(' ');
 }
 
-/** Without a record for the target: the configuration must hold what the bundle holds, and it alone issues. */
-function beforeAny(config: string, state: ClusterState, target: CaTarget, where: string): ConfigStanding {
-  const view = readMachineConfig(config, where);
-  const { certificate } = caOf(state.bundle, target);
-  const found = issuingIn(view, target);
-  if (found === 'none') return { stage: 'NotConcerned' };
-  if (found.length === 1 && found[0]?.fingerprint === certificate.fingerprint) return { stage: 'Before' };
+function during(config: OpenMachineConfig, change: CaChange): ConfigStanding {
+  const { stage, reason } = config.standing(change);
+  return stage === 'Foreign' ? { stage, why: reason ?? 'it matches no stage of this rotation' } : { stage };
+}
+
+/** Without a record for the target: the configuration must hold what the bundle holds, and nothing else may issue. */
+function beforeAny(view: MachineConfigView, state: ClusterState, target: CaTarget): ConfigStanding {
+  const expected = caOf(state.bundle, target).certificate.fingerprint;
+  const found = ISSUING[target](view);
+  if (found === undefined) return { stage: 'NotConcerned' };
+  if (found.length === 1 && found[0]?.fingerprint === expected) return { stage: 'Before' };
   const texts = found.map((each) => each.fingerprint.slice(0, 12)).join(', ') || 'nothing';
-  return {
-    stage: 'Foreign',
-    why: `the configuration holds ${texts}; the bundle holds ${certificate.fingerprint.slice(0, 12)}`,
-  };
+  return { stage: 'Foreign', why: `the configuration holds ${texts}; the bundle holds ${expected.slice(0, 12)}` };
 }
 
-function issuingIn(view: ReturnType<typeof readMachineConfig>, target: CaTarget): readonly Certificate[] | 'none' {
-  if (target === 'etcd') return view.etcd === undefined ? 'none' : view.etcd.bundle;
-  const trust = { talos: view.talos, kubernetes: view.kubernetes, 'kubernetes-aggregator': view.aggregator }[target];
-  if (trust === undefined) return 'none';
-  if (trust.issuing !== undefined) return [trust.issuing];
-  return trust.accepted;
+/** What issues (or, on workers, is trusted) for each target; `undefined` where the machine has none. */
+const ISSUING: Readonly<Record<CaTarget, (view: MachineConfigView) => readonly Certificate[] | undefined>> = {
+  talos: (view) => issuing(view.talos),
+  kubernetes: (view) => issuing(view.kubernetes),
+  etcd: (view) => view.etcd?.bundle,
+  'kubernetes-aggregator': (view) => (view.aggregator === undefined ? undefined : issuing(view.aggregator)),
+};
+
+function issuing(view: CaView): readonly Certificate[] {
+  return view.issuing === undefined ? view.accepted : [view.issuing];
 }
