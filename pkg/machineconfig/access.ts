@@ -7,10 +7,21 @@ export interface Access {
   readonly config: ParsedMachineConfig;
   readonly fields: FieldReader;
   readonly changes: Changes;
+  /** What `read` gives, read once for this text: certificates and keys are costly to parse. */
+  once<T>(name: string, read: () => T): T;
 }
 
 /** Parses a configuration for reading and changing. */
 export function accessOf(text: string, where?: string): Access {
   const config = parseMachineConfig(text, where);
-  return { config, fields: createFieldReader(config), changes: changesOf(config) };
+  const known = new Map<string, unknown>();
+  return {
+    config,
+    fields: createFieldReader(config),
+    changes: changesOf(config),
+    once<T>(name: string, read: () => T): T {
+      if (!known.has(name)) known.set(name, read());
+      return known.get(name) as T;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
-import type { Certificate, PrivateKeyPem } from '../pki/index.ts';
+import { type Certificate, type Fingerprint, keyFingerprint, type PrivateKeyPem } from '../pki/index.ts';
 import type { Access } from './access.ts';
 import { MachineConfigError } from './error.ts';
 import { certificatesIn, privateKeyIn, type ScalarField } from './material.ts';
@@ -21,10 +21,16 @@ export interface CaHome {
 /** The CA that signs, or on a worker the one whose signatures are trusted first. */
 export interface IssuingCa {
   readonly certificates: readonly Certificate[];
-  /** Absent where the field is absent or empty, as on workers. */
-  readonly key: PrivateKeyPem | undefined;
+  /** False where the field is absent or empty, as on workers. */
+  readonly hasKey: boolean;
   /** 1-based line of the certificate. */
   readonly line: number;
+  /**
+   * Of the public half of the key, or undefined where there is none.
+   *
+   * @throws {MachineConfigError} `bad-value` for what is no private key.
+   */
+  keyFingerprint(): Fingerprint | undefined;
   /** Puts a certificate, and a key where the machine holds one, in place. */
   set(pem: string, key: PrivateKeyPem | undefined): Edit[];
   /** Ends the certificate with a newline where it lacks one. */
@@ -95,7 +101,13 @@ function readIssuing(access: Access, { shape, map, path, issuingKey }: CaLocatio
   const pem = shape.read(access, field);
   return {
     certificates: certificatesIn(access, field, pem),
-    key: keyField === undefined ? undefined : privateKeyIn(access, keyField, shape.read(access, keyField)),
+    hasKey: keyField !== undefined,
+    keyFingerprint: () =>
+      keyField === undefined
+        ? undefined
+        : access.once(keyField.path, () =>
+            keyFingerprint(privateKeyIn(access, keyField, shape.read(access, keyField))),
+          ),
     line: placeAt(access.config, scalar.range[0]).line ?? 1,
     set: (next, key) => [
       ...access.changes.setScalar(scalar, shape.write(next)),

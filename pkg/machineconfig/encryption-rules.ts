@@ -55,6 +55,10 @@ export const LEGACY_KEYS = [
  * @throws {MachineConfigError} for a rule that is not of the form that kube-apiserver reads.
  */
 export function readEncryption(access: Access): EncryptionRules | undefined {
+  return access.once('etcd-encryption', () => readRules(access));
+}
+
+function readRules(access: Access): EncryptionRules | undefined {
   const document = documentOf(access.config, KIND);
   if (document !== undefined) {
     const config = access.fields.map(document.map, 'config', `${KIND}.config`);

@@ -5,7 +5,6 @@ export {
   explainStage,
   type OpenMachineConfig,
   openMachineConfig,
-  type RenderOptions,
   readMachineConfig,
   renderStage,
   stageOf,
@@ -23,6 +22,7 @@ export type {
   Target,
 } from './model.ts';
 export type { ConfigProblem } from './problems.ts';
+export type { RenderOptions } from './render.ts';
 export type { Role } from './role.ts';
 export { TARGETS } from './targets/index.ts';
 export { knowsTypedDocuments, parseTalosVersion, type TalosVersion } from './version.ts';

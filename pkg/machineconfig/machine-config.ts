@@ -1,19 +1,8 @@
 import { type Access, accessOf } from './access.ts';
-import { MachineConfigError } from './error.ts';
 import type { Change, DriftItem, RenderStage, StageName, Standing } from './model.ts';
-import { refuseProblems, refuseUnknownKinds } from './problems.ts';
+import { type RenderOptions, render } from './render.ts';
 import { inRenderingOrder, rendererOf } from './targets/index.ts';
-import { parseTalosVersion } from './version.ts';
 import { type MachineConfigView, viewOf } from './view.ts';
-import { applyEdits } from './yaml/edits.ts';
-
-/** What a rendering depends on besides the configuration and the changes. */
-export interface RenderOptions {
-  /** The version that the machine runs, such as `v1.14.1`: it decides which documents it knows. */
-  readonly talosVersion: string;
-  /** The machine or file, for errors. */
-  readonly where?: string;
-}
 
 /** A configuration, parsed once, for several questions. */
 export interface OpenMachineConfig {
@@ -105,37 +94,4 @@ function driftOf(access: Access, changes: readonly Change[], stage: RenderStage)
       .drift(access, change, stage)
       .map((item) => ({ target: change.target, ...item })),
   );
-}
-
-function render(access: Access, changes: readonly Change[], stage: RenderStage, options: RenderOptions): string {
-  const version = parseTalosVersion(options.talosVersion);
-  const ordered = inRenderingOrder(access, changes);
-  refuseUnknownKinds(access, version);
-  refuseProblems(access);
-  const edits = ordered.flatMap((change) => {
-    const standing = rendererOf(change).stand(access, change);
-    if (standing.stage === 'NotConcerned') return [];
-    if (standing.stage === 'Foreign') {
-      throw new MachineConfigError(
-        'foreign-edit',
-        `the ${change.target} material is not this rotation's: ${standing.reason}`,
-        {
-          where: access.config.where,
-        },
-      );
-    }
-    return rendererOf(change).render(access, change, { stage, version });
-  });
-  const { text, where } = access.config;
-  const rendered = edits.length === 0 ? text : applyEdits(text, edits);
-  if (rendered === text) return text;
-  // A splice gone wrong must never reach a machine: what was written is read back.
-  const written = accessOf(rendered, where);
-  for (const change of ordered) {
-    const { stage: reached } = rendererOf(change).stand(written, change);
-    if (reached !== stage && reached !== 'NotConcerned') {
-      throw new Error(`rendering ${change.target} for ${stage} gave ${reached}; this is a fault in Ichor`);
-    }
-  }
-  return rendered;
 }

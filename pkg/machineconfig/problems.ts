@@ -114,14 +114,14 @@ function halfMigrated(access: Access): ConfigProblem[] {
 function missingOnControlPlane(access: Access): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const at = (offset: number, message: string) => ({ offset, message });
-  if (talosHome(access).issuing?.key === undefined) {
+  if (talosHome(access).issuing?.hasKey !== true) {
     const message = 'a control plane needs the Talos CA with its key';
     problems.push(problem(access, 'missing-value', 'machine.ca', at(access.config.legacy.start, message)));
   }
   const home = kubernetesHome(access);
   const hasKubernetes = home.issuing !== undefined || (home.accepted?.entries.length ?? 0) > 0;
   const document = documentOf(access.config, 'KubeAPIServerCAConfig');
-  if (document !== undefined && home.issuing?.key === undefined) {
+  if (document !== undefined && home.issuing?.hasKey !== true) {
     const message = 'a control plane without issuingCA cannot sign: its certificate controllers fail; add issuingCA';
     problems.push(problem(access, 'half-migrated', home.path, at(document.start, message)));
   }
@@ -151,7 +151,7 @@ function onWorker(access: Access): ConfigProblem[] {
   }
   const homes = [talosHome(access), kubernetesHome(access)];
   for (const home of homes) {
-    if (home.issuing?.key === undefined && !(home.shape === 'typed' && home.issuing !== undefined)) continue;
+    if (home.issuing?.hasKey !== true && !(home.shape === 'typed' && home.issuing !== undefined)) continue;
     const message = 'a worker must not hold the key of a CA; keep the certificate only';
     problems.push({ kind: 'worker-holds-key', field: home.path, line: home.issuing?.line ?? 1, message });
   }

@@ -15,6 +15,10 @@ const ROLES: Readonly<Record<string, Role>> = {
 
 /** The role from `machine.type`. @throws {MachineConfigError} where it is missing or unknown. */
 export function roleOf(access: Access): Role {
+  return access.once('role', () => readRole(access));
+}
+
+function readRole(access: Access): Role {
   const machine = machineOf(access);
   const scalar = access.fields.scalar(machine, 'type', 'machine.type');
   const role = scalar === undefined ? undefined : ROLES[String(scalar.value)];

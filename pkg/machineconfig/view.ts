@@ -1,4 +1,4 @@
-import { type Certificate, type Fingerprint, keyFingerprint } from '../pki/index.ts';
+import type { Certificate, Fingerprint } from '../pki/index.ts';
 import type { Access } from './access.ts';
 import type { CaHome } from './ca-home.ts';
 import { readEncryption } from './encryption-rules.ts';
@@ -88,7 +88,7 @@ export function viewOf(access: Access): MachineConfigView {
         ? undefined
         : {
             bundle: etcd.certificates,
-            keyFingerprint: etcd.key === undefined ? undefined : keyFingerprint(etcd.key),
+            keyFingerprint: etcd.keyFingerprint(),
           },
     encryption:
       encryption === undefined
@@ -110,8 +110,8 @@ function caView({ shape, issuing, accepted }: CaHome): CaView {
   return {
     shape,
     issuing: issuing?.certificates[0],
-    hasKey: issuing?.key !== undefined,
-    keyFingerprint: issuing?.key === undefined ? undefined : keyFingerprint(issuing.key),
+    hasKey: issuing?.hasKey ?? false,
+    keyFingerprint: issuing?.keyFingerprint(),
     accepted: (accepted?.entries ?? []).flat().flatMap(({ certificate }) => certificate ?? []),
   };
 }
@@ -123,7 +123,7 @@ function serviceAccountView(access: Access): ServiceAccountView | undefined {
   const issuer = document && access.fields.map(document.map, 'issuer', 'KubeServiceAccountConfig.issuer');
   return {
     shape: home.shape === 'typed' ? 'typed' : 'legacy',
-    issuer: keyFingerprint(home.key),
+    issuer: home.issuer,
     accepted: (home.accepted?.entries ?? []).flat().map(({ id }) => id as Fingerprint),
     issuerUrl: issuer === undefined ? identityOf(access).endpoint : scalarOf(issuer, 'issuerURL'),
   };

@@ -1,5 +1,4 @@
 import type { Certificate, Fingerprint } from '../../pki/index.ts';
-import { keyFingerprint } from '../../pki/index.ts';
 import type { Access } from '../access.ts';
 import { type AcceptedList, blockOf, type CaHome, type IssuingCa } from '../ca-home.ts';
 import { MachineConfigError } from '../error.ts';
@@ -81,9 +80,8 @@ function standingOf(home: CaHome, change: CaChange, role: 'controlplane' | 'work
 }
 
 function faultOfKey(home: CaHome, issuing: Certificate): string | undefined {
-  const key = home.issuing?.key;
-  if (key === undefined) return `${home.path} holds a certificate without its key`;
-  const found = keyFingerprint(key);
+  const found = home.issuing?.keyFingerprint();
+  if (found === undefined) return `${home.path} holds a certificate without its key`;
   if (found === issuing.publicKeyFingerprint) return undefined;
   return `the key in ${home.path} (${short(found)}) is not that of its certificate (${short(issuing.publicKeyFingerprint)})`;
 }
@@ -154,8 +152,8 @@ function driftOf(
   const expected = name(signer.fingerprint);
   if (found !== expected) drift.push({ field: home.path, expected, found });
   if (role === 'controlplane') {
-    const key = home.issuing.key;
-    const foundKey = key === undefined ? 'no key' : `key ${short(keyFingerprint(key))}`;
+    const key = home.issuing.keyFingerprint();
+    const foundKey = key === undefined ? 'no key' : `key ${short(key)}`;
     const expectedKey = `key ${short(signer.publicKeyFingerprint)}`;
     if (foundKey !== expectedKey) drift.push({ field: `${home.path}.key`, expected: expectedKey, found: foundKey });
   }

@@ -1,4 +1,4 @@
-import { type Certificate, keyFingerprint, writeCertificates } from '../../pki/index.ts';
+import { type Certificate, writeCertificates } from '../../pki/index.ts';
 import type { Access } from '../access.ts';
 import { type IssuingCa, readCaHome } from '../ca-home.ts';
 import type { CaChange, DriftItem, RenderStage, Standing, TargetRenderer } from '../model.ts';
@@ -31,6 +31,10 @@ export const etcd: TargetRenderer<CaChange> = {
 
 /** The etcd CA of a control plane; its certificates are the bundle, in order. */
 export function etcdCa(access: Access): IssuingCa | undefined {
+  return access.once('etcd', () => readCa(access));
+}
+
+function readCa(access: Access): IssuingCa | undefined {
   const cluster = clusterOf(access);
   if (roleOf(access) === 'worker' || cluster === undefined) return undefined;
   const map = access.fields.map(cluster, 'etcd', 'cluster.etcd');
@@ -57,7 +61,7 @@ function standingOf(ca: IssuingCa | undefined, change: CaChange): Standing {
     const reason = `${PATH} holds ${found}; expected the old ${short(older)} or the new ${short(newer)} first`;
     return { stage: 'Foreign', reason };
   }
-  const key = ca.key === undefined ? undefined : keyFingerprint(ca.key);
+  const key = ca.keyFingerprint();
   if (key !== first.publicKeyFingerprint) {
     const found = key === undefined ? 'no key' : `the key ${short(key)}`;
     const reason = `${PATH} holds ${found}; expected that of its first certificate, ${short(first.publicKeyFingerprint)}`;
@@ -78,7 +82,7 @@ function render(ca: IssuingCa, change: CaChange, stage: RenderStage): Edit[] {
     bundle.every(({ fingerprint }, index) => fingerprint === ca.certificates[index]?.fingerprint);
   if (isSame) return ca.terminate();
   const signer = stage === 'Accepting' ? change.old : change.new;
-  const keepsKey = ca.key !== undefined && keyFingerprint(ca.key) === signer.certificate.publicKeyFingerprint;
+  const keepsKey = ca.keyFingerprint() === signer.certificate.publicKeyFingerprint;
   return ca.set(writeCertificates(bundle), keepsKey ? undefined : signer.key);
 }
 
@@ -97,7 +101,8 @@ function driftOf(ca: IssuingCa | undefined, change: CaChange, stage: RenderStage
     drift.push({ field: `${PATH}.crt`, expected, found: found.join(', then ') || 'nothing' });
   }
   const expectedKey = `key ${short(ours[0]?.publicKeyFingerprint ?? '')}`;
-  const foundKey = ca?.key === undefined ? 'no key' : `key ${short(keyFingerprint(ca.key))}`;
+  const key = ca?.keyFingerprint();
+  const foundKey = key === undefined ? 'no key' : `key ${short(key)}`;
   if (expectedKey !== foundKey) drift.push({ field: `${PATH}.key`, expected: expectedKey, found: foundKey });
   return drift;
 }

@@ -19,6 +19,10 @@ export const kubernetesAggregator = caTarget({ homeOf: aggregatorHome, renderWit
 
 /** Where the aggregator CA lives; undefined on workers. */
 export function aggregatorHome(access: Access): CaHome | undefined {
+  return access.once('kubernetes-aggregator', () => readHome(access));
+}
+
+function readHome(access: Access): CaHome | undefined {
   if (roleOf(access) === 'worker') return undefined;
   const document = documentOf(access.config, 'KubeAggregatorCAConfig');
   if (document !== undefined) {

@@ -11,6 +11,10 @@ export const kubernetes = caTarget({ homeOf: kubernetesHome });
 
 /** Where the Kubernetes CA lives. The document has priority over the old fields, as in Talos's own accessors. */
 export function kubernetesHome(access: Access): CaHome {
+  return access.once('kubernetes', () => readHome(access));
+}
+
+function readHome(access: Access): CaHome {
   const document = documentOf(access.config, 'KubeAPIServerCAConfig');
   if (document !== undefined) {
     return readCaHome(access, {

@@ -1,5 +1,5 @@
 import type { Scalar } from 'yaml';
-import { keyFingerprint, type PrivateKeyPem, type ServiceAccountKey } from '../../pki/index.ts';
+import { type Fingerprint, keyFingerprint, type ServiceAccountKey } from '../../pki/index.ts';
 import type { Access } from '../access.ts';
 import { type AcceptedList, readList } from '../ca-home.ts';
 import { MachineConfigError } from '../error.ts';
@@ -30,7 +30,8 @@ const KIND = 'KubeServiceAccountConfig';
 export interface ServiceAccountHome {
   readonly shape: Shape['name'];
   readonly path: string;
-  readonly key: PrivateKeyPem;
+  /** Of the public half of the key that signs. */
+  readonly issuer: Fingerprint;
   readonly scalar: Scalar.Parsed;
   /** The public keys that are accepted besides the issuer's own; absent in the old shape. */
   readonly accepted: AcceptedList | undefined;
@@ -64,6 +65,10 @@ export const serviceAccount: TargetRenderer<ServiceAccountChange> = {
 
 /** The service-account key of a control plane, or undefined where there is none. */
 export function serviceAccountHome(access: Access): ServiceAccountHome | undefined {
+  return access.once('service-account', () => readHome(access));
+}
+
+function readHome(access: Access): ServiceAccountHome | undefined {
   if (roleOf(access) === 'worker') return undefined;
   const document = documentOf(access.config, KIND);
   if (document !== undefined) {
@@ -82,7 +87,7 @@ export function serviceAccountHome(access: Access): ServiceAccountHome | undefin
 
 function homeAt(access: Access, shape: Shape, field: ScalarField): Omit<ServiceAccountHome, 'accepted'> {
   const key = privateKeyIn(access, field, shape.read(access, field));
-  return { shape: shape.name, path: field.path, key, scalar: field.scalar };
+  return { shape: shape.name, path: field.path, issuer: keyFingerprint(key), scalar: field.scalar };
 }
 
 /** The list of accepted public keys, one level below the document. */
@@ -127,7 +132,7 @@ function blockOf(key: ServiceAccountKey): Block {
 
 function standingOf(home: ServiceAccountHome | undefined, change: ServiceAccountChange): Standing {
   if (home === undefined) return { stage: 'Foreign', reason: 'no service-account key is there' };
-  const found = keyFingerprint(home.key);
+  const found = home.issuer;
   const entries = home.accepted?.entries ?? [];
   if (found === change.old.fingerprint) {
     return { stage: holds(entries, blockOf(change.new)) ? 'Accepting' : 'Before' };
@@ -147,7 +152,7 @@ function render(
   stage: RenderStage,
 ): Edit[] {
   const signer = stage === 'Accepting' ? change.old : change.new;
-  const isSigner = keyFingerprint(home.key) === signer.fingerprint;
+  const isSigner = home.issuer === signer.fingerprint;
   const signing = isSigner ? [] : access.changes.setScalar(home.scalar, signer.privateKey.expose());
   const { entries } = accepted;
   const older = blockOf(change.old);
@@ -170,7 +175,7 @@ function moveToDocument(
   const cluster = clusterOf(access);
   if (cluster === undefined) return [];
   if (stage === 'Dropping') {
-    const isNew = keyFingerprint(home.key) === change.new.fingerprint;
+    const isNew = home.issuer === change.new.fingerprint;
     return isNew ? [] : changes.setScalar(home.scalar, legacyShape.write(change.new.privateKey.expose()));
   }
   const [signer, accepted] = stage === 'Accepting' ? [change.old, change.new] : [change.new, change.old];
@@ -205,7 +210,7 @@ function driftOf(
   };
   const drift: Omit<DriftItem, 'target'>[] = [];
   const expected = name((stage === 'Accepting' ? change.old : change.new).fingerprint);
-  const found = home === undefined ? 'no key' : name(keyFingerprint(home.key));
+  const found = home === undefined ? 'no key' : name(home.issuer);
   if (expected !== found) drift.push({ field: home?.path ?? `${KIND}.issuer.privateKey`, expected, found });
   const ids = (home?.accepted?.entries ?? []).flat().map(({ id }) => id);
   const field = home?.accepted?.path ?? `${KIND}.accepted.publicKeys`;

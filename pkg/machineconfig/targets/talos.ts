@@ -9,11 +9,13 @@ export const talos = caTarget({ homeOf: talosHome });
 
 /** Where the Talos CA lives. */
 export function talosHome(access: Access): CaHome {
-  return readCaHome(access, {
-    shape: legacyShape,
-    map: machineOf(access),
-    path: 'machine',
-    issuingKey: 'ca',
-    acceptedKey: 'acceptedCAs',
-  });
+  return access.once('talos', () =>
+    readCaHome(access, {
+      shape: legacyShape,
+      map: machineOf(access),
+      path: 'machine',
+      issuingKey: 'ca',
+      acceptedKey: 'acceptedCAs',
+    }),
+  );
 }
