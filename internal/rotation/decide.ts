@@ -39,7 +39,8 @@ function stepsOf({ stage }: Context): readonly Step[] {
   return stage === 'Done' ? [] : STAGES[stage].steps;
 }
 
-function contextOf(observation: Observation, settings: Settings): Context {
+/** One observation with everything that is derived from it once: targets, material, stage. */
+export function contextOf(observation: Observation, settings: Settings = DEFAULT_SETTINGS): Context {
   const { status } = observation.operation;
   const names = targetsOf(observation);
   return {

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { MachineOptions } from '../../../test/builders/machine.ts';
+import { memberId } from '../../../test/builders/machine.ts';
+import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { print } from '../../../test/builders/rotation-material.ts';
+import { contextOf } from '../decide.ts';
+import { etcdIsWhole } from './etcd-is-whole.ts';
+import { etcdKeepsQuorum } from './etcd-keeps-quorum.ts';
+import { etcdPkiLoaded } from './etcd-pki-loaded.ts';
+
+const PLANES = ['cp1', 'cp2', 'cp3'];
+const voters = PLANES.map((name) => ({ id: memberId(name), name, learner: false }));
+
+function whole(options: ObservationOptions = {}) {
+  return etcdIsWhole(contextOf(anObservation({ targets: ['etcd'], ...options })));
+}
+
+describe('etcdIsWhole', () => {
+  it.each([1, 3, 5])('lets %i control planes pass when each member is healthy and sees the others', (controlPlanes) => {
+    expect(whole({ controlPlanes })).toBeUndefined();
+  });
+
+  const sick: [string, MachineOptions, string][] = [
+    [
+      'an etcd that does not run',
+      { talos: { etcdService: { running: false, healthy: false } } },
+      'etcd on cp2 is not running; expected Running and healthy',
+    ],
+    [
+      'an etcd that runs and serves nothing, as one that boots with the old trust alone',
+      { talos: { etcdService: { running: true, healthy: false } } },
+      'etcd on cp2 is running but not healthy; expected healthy',
+    ],
+    [
+      'a member that does not answer',
+      { etcdUnknown: 'deadline exceeded' },
+      'etcd on cp2 does not say how it is: deadline exceeded',
+    ],
+    [
+      'a machine that does not answer',
+      { unknown: 'unreachable' },
+      'etcd on cp2 does not say how it is: the machine is unknown',
+    ],
+    ['a member that sees no leader', { etcd: { leaderId: undefined } }, 'etcd on cp2 sees no leader'],
+    [
+      'a member that lists a learner',
+      { etcd: { members: voters.map((each) => ({ ...each, learner: each.name === 'cp3' })) } },
+      'etcd on cp2 lists cp3 as a learner; expected voters only',
+    ],
+    [
+      'a learner whose name is not known yet, by its ID',
+      { etcd: { members: voters.map((each) => (each.name === 'cp3' ? { ...each, name: '', learner: true } : each)) } },
+      'etcd on cp2 lists 0000000000637033 as a learner; expected voters only',
+    ],
+    [
+      'a member too few',
+      { etcd: { members: voters.slice(0, 2) } },
+      'etcd on cp2 lists 2 members for 3 control planes; expected one each',
+    ],
+    [
+      'a member too many, such as one that was left behind by a machine that is gone',
+      { etcd: { members: [...voters, { id: '00000000deadbeef', name: 'cp4', learner: false }] } },
+      'etcd on cp2 lists 4 members for 3 control planes; expected one each',
+    ],
+    [
+      'a list without the member itself',
+      { etcd: { memberId: '00000000deadbeef' } },
+      'etcd on cp1 lists cp2 (0000000000637032), which is on no control plane',
+    ],
+    [
+      'a stranger in place of a control plane',
+      { etcd: { members: [...voters.slice(0, 2), { id: '00000000deadbeef', name: 'cp9', learner: false }] } },
+      'etcd on cp2 lists cp9 (00000000deadbeef), which is on no control plane',
+    ],
+  ];
+
+  it.each(sick)('stops at %s', (_what, cp2, message) => {
+    expect(whole({ except: { cp2 } })).toEqual({ reason: 'EtcdNotWhole', message });
+  });
+
+  it('stops at a member that its own list does not hold', () => {
+    const except = { cp1: { etcd: { memberId: '00000000deadbeef' } } };
+
+    expect(whole({ except })?.message).toBe('etcd on cp1 does not list itself (00000000deadbeef)');
+  });
+
+  it('names an alarm', () => {
+    expect(whole({ except: { cp3: { etcd: { alarms: ['NOSPACE of member 0000000000637033'] } } } })).toEqual({
+      reason: 'EtcdAlarm',
+      message: 'etcd on cp3 reports NOSPACE of member 0000000000637033; expected no alarm',
+    });
+  });
+
+  it('compares members by ID: one whose name is not known yet is not a missing one', () => {
+    const etcd = { members: voters.map((each) => ({ ...each, name: '' })) };
+
+    expect(whole({ except: { cp2: { etcd } } })).toBeUndefined();
+  });
+
+  it('asks nothing of workers', () => {
+    expect(whole({ except: { w1: { unknown: 'unreachable' } } })).toBeUndefined();
+  });
+});
+
+describe('etcdKeepsQuorum', () => {
+  it.each([1, 3, 5])('lets %i control planes pass', (controlPlanes) => {
+    expect(etcdKeepsQuorum(contextOf(anObservation({ controlPlanes })))).toBeUndefined();
+  });
+
+  it.each([2, 4])('refuses %i control planes, which tolerate no loss of half of them', (controlPlanes) => {
+    expect(etcdKeepsQuorum(contextOf(anObservation({ controlPlanes })))).toEqual({
+      reason: 'ClusterTransitioning',
+      message: `there are ${controlPlanes} control planes; expected an odd number`,
+    });
+  });
+
+  it('refuses a cluster without a control plane', () => {
+    expect(etcdKeepsQuorum(contextOf(anObservation({ controlPlanes: 0 })))).toEqual({
+      reason: 'MachineListIncomplete',
+      message: 'no control plane was found',
+    });
+  });
+});
+
+describe('etcdPkiLoaded', () => {
+  function loaded(options: ObservationOptions) {
+    return etcdPkiLoaded(contextOf(anObservation({ targets: ['etcd'], ...options })));
+  }
+
+  it.each(['Accepting', 'Issuing', 'Dropping'] as const)('passes where every control plane took %s', (stage) => {
+    expect(loaded({ stage })).toBeUndefined();
+  });
+
+  it.each([
+    ['Accepting', "cp2: etcd's trust file holds c01dc01dc01d; expected c01dc01dc01d, cfcfcfcfcfcf in this order"],
+    [
+      'Issuing',
+      "cp2: etcd's trust file holds c01dc01dc01d, cfcfcfcfcfcf; expected cfcfcfcfcfcf, c01dc01dc01d in this order",
+    ],
+    ['Dropping', "cp2: etcd's trust file holds cfcfcfcfcfcf, c01dc01dc01d; expected cfcfcfcfcfcf in this order"],
+  ] as const)('stops in %s at a machine whose controllers did not take the configuration', (stage, message) => {
+    const runs = ({ Accepting: 'Before', Issuing: 'Accepting', Dropping: 'Issuing' } as const)[stage];
+
+    expect(loaded({ stage, except: { cp2: { runs } } })).toEqual({ reason: 'EtcdPkiNotLoaded', message });
+  });
+
+  it('stops at a trust file that lost a block, as one without a newline between two does', () => {
+    expect(loaded({ except: { cp3: { pki: { etcdTrusted: [] } } } })?.message).toBe(
+      "cp3: etcd's trust file holds nothing; expected c01dc01dc01d, cfcfcfcfcfcf in this order",
+    );
+  });
+
+  it('stops at a leaf that another CA signed', () => {
+    expect(loaded({ except: { cp1: { pki: { etcdLeafIssuer: print('eeee') } } } })?.message).toBe(
+      "cp1: etcd's certificate is issued by eeeeeeeeeeee; expected c01dc01dc01d",
+    );
+  });
+
+  it('asks nothing where etcd is no target', () => {
+    expect(loaded({ targets: ['talos'], except: { cp1: { runs: 'Before' } } })).toBeUndefined();
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import type { MachineOptions } from '../../../test/builders/machine.ts';
+import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { contextOf } from '../decide.ts';
+import { apiServersReady } from './api-servers-ready.ts';
+import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
+import { everyMachineKnown } from './every-machine-known.ts';
+import { nodesReady } from './nodes-ready.ts';
+
+function context(options: ObservationOptions = {}) {
+  return contextOf(anObservation(options));
+}
+
+describe('everyMachineKnown', () => {
+  it('passes when every machine answers and the list is complete', () => {
+    expect(everyMachineKnown(context())).toBeUndefined();
+  });
+
+  it.each([
+    ['unreachable', 'MachineUnknown', 'w1 (10.0.0.1): connection refused'],
+    ['failed', 'MachineUnknown', 'w1 (10.0.0.1): the call failed'],
+    ['untrusted', 'MachineUntrusted', 'w1 (10.0.0.1): the certificate it shows is signed by no known CA'],
+    ['maintenance', 'MachineInMaintenance', 'w1 (10.0.0.1): it waits for its first configuration'],
+  ] as const)('tells a machine that is %s from the others', (unknown, reason, message) => {
+    expect(everyMachineKnown(context({ except: { w1: { unknown } } }))).toEqual({ reason, message });
+  });
+
+  it('stops where the list of machines may not be complete', () => {
+    expect(everyMachineKnown(context({ machinesIncomplete: 'no API server listed the Nodes' }))).toEqual({
+      reason: 'MachineListIncomplete',
+      message: 'no API server listed the Nodes',
+    });
+  });
+
+  it('stops at a list without a control plane: of nothing everything is true', () => {
+    expect(everyMachineKnown(context({ controlPlanes: 0 }))).toEqual({
+      reason: 'MachineListIncomplete',
+      message: 'no control plane was found',
+    });
+  });
+});
+
+describe('apiServersReady', () => {
+  it('passes when each answers on its own machine', () => {
+    expect(apiServersReady(context())).toBeUndefined();
+  });
+
+  it('names the machine, though the two others are ready', () => {
+    expect(apiServersReady(context({ except: { cp2: { apiServer: 'failing: etcd' } } }))).toEqual({
+      reason: 'ApiServerNotReady',
+      message: 'kube-apiserver on cp2: failing: etcd; expected /readyz to answer ok',
+    });
+  });
+
+  it('takes one that cannot be asked for not ready', () => {
+    expect(apiServersReady(context({ except: { cp3: { unknown: 'unreachable' } } }))).toEqual({
+      reason: 'ApiServerNotReady',
+      message: 'kube-apiserver on cp3: connection refused; expected /readyz to answer ok',
+    });
+  });
+});
+
+describe('nodesReady', () => {
+  const unready: [string, MachineOptions, string][] = [
+    [
+      'is not Ready',
+      { node: { ready: false, readyMessage: 'container runtime is down' } },
+      'Node w1: container runtime is down; expected Ready',
+    ],
+    ['has no Node', { node: 'none' }, 'w1 has no Node; expected one that is Ready'],
+    [
+      'is Ready from the boot before, as after a loss of power',
+      { boot: 'boot-2', node: { bootId: 'boot-1' } },
+      'Node w1 is Ready from the boot before; expected its kubelet to report boot boot-2',
+    ],
+  ];
+
+  it('passes when every machine has a Ready Node', () => {
+    expect(nodesReady(context())).toBeUndefined();
+  });
+
+  it.each(unready)('stops at a machine that %s', (_what, w1, message) => {
+    expect(nodesReady(context({ except: { w1 } }))).toEqual({ reason: 'NodeNotReady', message });
+  });
+
+  it('stops where no API server says how the Nodes are', () => {
+    expect(nodesReady(context({ except: { cp1: { node: 'unknown' } } }))).toEqual({
+      reason: 'KubernetesUnknown',
+      message: 'the Node of cp1: no API server answers',
+    });
+  });
+
+  it('does not mind a Node that somebody cordoned', () => {
+    expect(nodesReady(context({ except: { w1: { node: { cordoned: true } } } }))).toBeUndefined();
+  });
+});
+
+describe('controlPlanePodsReady', () => {
+  it('passes when no pod is unready', () => {
+    expect(controlPlanePodsReady(context())).toBeUndefined();
+  });
+
+  it('names the pods that are not', () => {
+    const unreadyControlPlanePods = { known: true as const, value: ['kube-scheduler-cp1', 'kube-apiserver-cp2'] };
+
+    expect(controlPlanePodsReady(context({ kubernetes: { unreadyControlPlanePods } }))).toEqual({
+      reason: 'ControlPlanePodNotReady',
+      message: 'not Ready: kube-scheduler-cp1, kube-apiserver-cp2; expected every control plane pod Ready',
+    });
+  });
+
+  it.each([
+    ['was not read', undefined, 'control plane pods: not read'],
+    ['could not be read', { known: false as const, why: 'failed' as const, message: '503' }, 'control plane pods: 503'],
+  ])('stops where the list %s', (_what, reading, message) => {
+    const observation = anObservation();
+    const { unreadyControlPlanePods: _gone, ...kubernetes } = observation.kubernetes;
+    const changed = reading === undefined ? kubernetes : { ...kubernetes, unreadyControlPlanePods: reading };
+
+    expect(controlPlanePodsReady(contextOf({ ...observation, kubernetes: changed }))).toEqual({
+      reason: 'KubernetesUnknown',
+      message,
+    });
+  });
+});
