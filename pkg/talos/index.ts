@@ -25,7 +25,14 @@ export type {
   TalosMachine,
   TalosVersion,
 } from './machine.ts';
-export { probeTls, type TlsProbe, type TlsProbeOptions, type TlsVerdict } from './probe.ts';
+export {
+  probeTls,
+  proveRefused,
+  type RefusalProof,
+  type TlsProbe,
+  type TlsProbeOptions,
+  type TlsVerdict,
+} from './probe.ts';
 export type { Resource, ResourceEvent, ResourceKind, ResourceMetadata } from './resource.ts';
 export {
   CONFIG_STATUS,

@@ -11,9 +11,9 @@ export interface CallKind {
   readonly call: string;
   readonly deadlineMs: number;
   /**
-   * The call changes the machine: it goes over a connection of its own, whose
-   * opening proves that the machine is there, and which is reset when the outcome is
-   * unknown, so that a request still waiting to be sent cannot land later.
+   * The call changes the machine: it goes over a connection of its own. Its opening
+   * proves that the machine is there and takes us, so what fails before is `not-done`;
+   * and it is torn down at once when the outcome is unknown, with what was not sent.
    */
   readonly change?: boolean;
 }

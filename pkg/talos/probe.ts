@@ -1,8 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { Certificate, CertificateAndKey } from '../pki/index.ts';
-import { errorText } from './transport/failure.ts';
 import { openSocket, refusalOf, type SecureSocket, secureContext, servedChain } from './transport/socket.ts';
-import { clientRefusal, connectionTrouble, serverRefusal, type TrustReason } from './transport/trust.ts';
+import { alertText, clientRefusal, connectionTrouble, serverRefusal, type TrustReason } from './transport/trust.ts';
 
 /** What HTTP/2 servers wait for before they speak: the preface and an empty SETTINGS frame. */
 const HTTP2_PREFACE = Buffer.concat([
@@ -17,7 +16,7 @@ export interface TlsProbeOptions {
   readonly port: number;
   /** The name or address that the certificate must be for; default `host`. */
   readonly servername?: string;
-  /** CAs to accept. An empty list accepts nothing, and shows the chain exactly as it was served. */
+  /** CAs to accept. An empty list accepts nothing. */
   readonly trust: readonly Certificate[];
   /** The client certificate to show. Without one, a server that demands it answers `untrusted-client`. */
   readonly credentials?: CertificateAndKey;
@@ -32,10 +31,13 @@ export interface TlsProbeOptions {
  * - `accepted`: both sides accepted each other and the server has spoken.
  * - `untrusted-server`: its certificate is not by `trust`, not for this name or out of its time. Nothing was sent.
  * - `untrusted-client`: it refused the client certificate, or demanded one.
- * - `unreachable`: no TCP connection, no TLS, or closed without a reason.
+ * - `closed`: the handshake succeeded, then it hung up without a word. A server that is going down does that, and
+ *   so does one built on Node that refuses the client certificate; Talos, etcd and Kubernetes give the reason.
+ *   {@link proveRefused} tells the two apart.
+ * - `unreachable`: no TCP connection, or no TLS.
  * - `timeout`: connected, but silent.
  */
-export type TlsVerdict = 'accepted' | 'untrusted-server' | 'untrusted-client' | 'unreachable' | 'timeout';
+export type TlsVerdict = 'accepted' | 'untrusted-server' | 'untrusted-client' | 'closed' | 'unreachable' | 'timeout';
 
 export interface TlsProbe {
   readonly verdict: TlsVerdict;
@@ -43,7 +45,7 @@ export interface TlsProbe {
   readonly reason?: TrustReason;
   /** In words, with the code of the TLS library. */
   readonly detail: string;
-  /** What was served, leaf first; after it may follow what completes the chain in `trust`. Empty without a handshake. */
+  /** What was served, leaf first. Empty without a handshake. */
   readonly chain: readonly Certificate[];
   /** Time to the verdict, in ms. */
   readonly tookMs: number;
@@ -81,7 +83,8 @@ export async function probeTls(options: TlsProbeOptions): Promise<TlsProbe> {
       chain,
     });
   } catch (error) {
-    return end({ ...judgeFailure(error, signal, 'no byte after the handshake'), chain });
+    const found = judgeFailure(error, signal, 'no byte after the handshake');
+    return end({ ...found, verdict: found.verdict === 'unreachable' ? 'closed' : found.verdict, chain });
   } finally {
     socket.reset();
   }
@@ -90,7 +93,7 @@ export async function probeTls(options: TlsProbeOptions): Promise<TlsProbe> {
 function judgeFailure(error: unknown, signal: AbortSignal, silence: string): Omit<TlsProbe, 'chain' | 'tookMs'> {
   if (signal.aborted && error === signal.reason) return { verdict: 'timeout', detail: silence };
   const reason = clientRefusal(error);
-  if (reason !== undefined) return { verdict: 'untrusted-client', reason, detail: errorText(error) };
+  if (reason !== undefined) return { verdict: 'untrusted-client', reason, detail: alertText(error) };
   return { verdict: 'unreachable', detail: connectionTrouble(error) };
 }
 
@@ -104,4 +107,36 @@ function firstBytes(socket: TLSSocket, signal: AbortSignal): Promise<void> {
   socket.once('close', () => reject(Object.assign(new Error('closed without a byte'), { code: 'ECONNRESET' })));
   socket.write(socket.alpnProtocol === 'h2' ? HTTP2_PREFACE : HTTP1_REQUEST);
   return promise.finally(() => signal.removeEventListener('abort', abort));
+}
+
+/** What {@link proveRefused} found. */
+export interface RefusalProof {
+  readonly refused: boolean;
+  /** What the credential in question met. */
+  readonly probe: TlsProbe;
+  /** What the control met, before and after. */
+  readonly control: readonly [TlsProbe, TlsProbe];
+}
+
+/**
+ * Whether a server refuses a credential, with a control that it must accept right
+ * before and right after: a server that is down, going down or out of reach refuses
+ * everything, which proves nothing.
+ *
+ * @param options `credentials` is the one that should be refused, `control` one that should be accepted
+ */
+export async function proveRefused(
+  options: TlsProbeOptions & { readonly credentials: CertificateAndKey; readonly control: CertificateAndKey },
+): Promise<RefusalProof> {
+  const before = await probeTls({ ...options, credentials: options.control });
+  const probe = await probeTls(options);
+  const after = await probeTls({ ...options, credentials: options.control });
+  const alive = before.verdict === 'accepted' && after.verdict === 'accepted';
+  return { refused: alive && isRefusal(probe), probe, control: [before, after] };
+}
+
+function isRefusal(probe: TlsProbe): boolean {
+  if (probe.verdict === 'closed') return true;
+  // Refused for its time is not refused for its CA.
+  return probe.verdict === 'untrusted-client' && probe.reason !== 'expired' && probe.reason !== 'not-yet-valid';
 }

@@ -1,5 +1,4 @@
-import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
-import { constants } from 'node:http2';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import type { Connection } from './connection.ts';
 import { errorText, TransportFailure } from './failure.ts';
 import { statusFailure } from './status.ts';
@@ -30,7 +29,7 @@ export async function* exchange<Request, Reply>(
 ): AsyncGenerator<Reply, void, undefined> {
   const body = method.requestSerialize(request);
   if (body.length > MAX_MESSAGE_BYTES) throw tooLarge('the request', body.length, 'not-done');
-  const stream = connection.request(headersOf(method.path, options.timeoutMs));
+  const stream = openStream(connection, headersOf(method.path, options.timeoutMs));
   const abort = () => stream.close(constants.NGHTTP2_CANCEL);
   options.signal.addEventListener('abort', abort, { once: true });
   const ending = listenForEnd(stream);
@@ -48,6 +47,15 @@ export async function* exchange<Request, Reply>(
     options.signal.removeEventListener('abort', abort);
     stream.on('error', () => {});
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+function openStream(connection: Connection, headers: OutgoingHttpHeaders): ClientHttp2Stream {
+  try {
+    return connection.request(headers);
+  } catch (cause) {
+    // The connection ended since it was chosen: without a stream nothing can have left.
+    throw new TransportFailure('interrupted', 'not-done', `the connection has ended: ${errorText(cause)}`, cause);
   }
 }
 

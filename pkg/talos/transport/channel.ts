@@ -7,7 +7,7 @@ import { type Endpoint, secureContext } from './socket.ts';
 /** A connection lent to one call. */
 export interface Lease {
   readonly connection: Connection;
-  /** Gives it back. `broken`: nobody should use it again; a connection of one's own is then reset, so that nothing lands later. */
+  /** Gives it back. `broken`: nobody should use it again; a connection of one's own is then torn down at once. */
   release(broken: boolean): void;
 }
 
@@ -51,7 +51,8 @@ export function createChannel(endpoint: Endpoint, initial: Identity): Channel {
 
   async function join(signal: AbortSignal): Promise<Connection> {
     if (shared?.usable()) return shared;
-    drop();
+    shared?.retire();
+    shared = undefined;
     attempt ??= startAttempt(open);
     const mine = attempt;
     mine.waiting += 1;

@@ -7,9 +7,9 @@ import {
 } from 'node:http2';
 import type { SecureContext } from 'node:tls';
 import type { Certificate } from '../../pki/index.ts';
-import { errorText, TransportFailure } from './failure.ts';
+import { TransportFailure } from './failure.ts';
 import { type Endpoint, openSocket, refusalOf, type SecureSocket, secureContext, servedChain } from './socket.ts';
-import { clientRefusal, connectionTrouble, serverRefusal } from './trust.ts';
+import { alertText, clientRefusal, connectionTrouble, serverRefusal } from './trust.ts';
 
 /** Larger than the 64 KiB of HTTP/2, so that a configuration or a snapshot does not wait for window updates. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -68,7 +68,7 @@ async function open(endpoint: Endpoint, context: SecureContext, signal: AbortSig
 function connectFailure(cause: unknown): TransportFailure {
   const reason = clientRefusal(cause);
   if (reason === undefined) return new TransportFailure('unreachable', 'not-done', connectionTrouble(cause), cause);
-  const detail = `the machine refused our client certificate (${reason}: ${errorText(cause)})`;
+  const detail = `the machine refused our client certificate (${reason}: ${alertText(cause)})`;
   return new TransportFailure('untrusted-client', 'not-done', detail, cause);
 }
 
@@ -120,21 +120,28 @@ function establish(socket: SecureSocket, signal: AbortSignal, served: Certificat
   });
   const fail = (error: unknown) => {
     signal.removeEventListener('abort', abandon);
+    socket.tls.off('error', fail);
     session.off('error', fail);
+    session.off('close', closed);
     session.on('error', () => {});
     session.destroy();
     socket.reset();
     reject(error === signal.reason && signal.aborted ? error : connectFailure(error));
   };
   const abandon = () => fail(signal.reason);
-  const closed = () => fail(Object.assign(new Error('closed before it was ready'), { code: 'ECONNRESET' }));
+  const closed = () =>
+    fail(Object.assign(new Error('closed before it was ready'), { code: 'ERR_CLOSED_AFTER_HANDSHAKE' }));
   signal.addEventListener('abort', abandon, { once: true });
+  // A TLS alert, by which the machine refuses our certificate, reaches the socket but not the session.
+  socket.tls.once('error', fail);
   session.once('error', fail);
   session.once('close', closed);
   session.once('remoteSettings', () => {
     signal.removeEventListener('abort', abandon);
+    socket.tls.off('error', fail);
     session.off('error', fail);
     session.off('close', closed);
+    socket.tls.on('error', (error) => session.destroy(error));
     session.setLocalWindowSize(4 * WINDOW_BYTES);
     resolve(wrap(session, socket, served));
   });

@@ -1,5 +1,11 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { isIP } from 'node:net';
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import { type Certificate, type CertificateAndKey, certificateFromDer, toPkcs8 } from '../../pki/index.ts';
 
 /** Where to connect. `servername` is what the certificate must be for, when that is not `host`. */
@@ -12,7 +18,7 @@ export interface Endpoint {
 /** A socket after its handshake. Whether the peer is trusted is for the caller to judge: see {@link refusalOf}. */
 export interface SecureSocket {
   readonly tls: TLSSocket;
-  /** Ends the connection with a reset, so that bytes that still wait to be sent are thrown away. */
+  /** Ends the connection at once. */
   reset(): void;
 }
 
@@ -47,12 +53,13 @@ export function openSocket(
 ): Promise<SecureSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<SecureSocket>();
   if (options.signal.aborted) return Promise.reject(options.signal.reason);
-  const raw = connectTcp({ host: endpoint.host, port: endpoint.port, noDelay: true });
   const name = endpoint.servername ?? endpoint.host;
   const tls = connectTls({
-    socket: raw,
-    host: name,
+    host: endpoint.host,
+    port: endpoint.port,
     ...(isIP(name) === 0 && { servername: name }),
+    ...(isIP(name) !== 0 &&
+      name !== endpoint.host && { checkServerIdentity: (_host: string, served) => checkServerIdentity(name, served) }),
     secureContext: context,
     ALPNProtocols: [...options.alpn],
     // Verified all the same: the verdict is read from `authorizationError` before a byte is sent.
@@ -62,16 +69,13 @@ export function openSocket(
   const settle = () => {
     options.signal.removeEventListener('abort', abandon);
     tls.off('error', fail);
-    raw.off('error', fail);
     tls.off('close', closed);
   };
   function fail(error: unknown): void {
     settle();
     // Errors that follow the first one have nobody left to hear them.
     tls.on('error', ignore);
-    raw.on('error', ignore);
     tls.destroy();
-    raw.destroy();
     reject(error);
   }
   function closed(): void {
@@ -79,19 +83,16 @@ export function openSocket(
   }
   options.signal.addEventListener('abort', abandon, { once: true });
   tls.once('error', fail);
-  raw.once('error', fail);
   tls.once('close', closed);
   tls.once('secureConnect', () => {
     settle();
-    raw.on('error', ignore);
-    resolve({ tls, reset: () => resetSocket(raw, tls) });
+    resolve({ tls, reset: () => resetSocket(tls) });
   });
   return promise;
 }
 
-function resetSocket(raw: Socket, tls: TLSSocket): void {
+function resetSocket(tls: TLSSocket): void {
   tls.on('error', ignore);
-  if (!raw.destroyed) raw.resetAndDestroy();
   tls.destroy();
 }
 
@@ -104,10 +105,7 @@ export function refusalOf(socket: TLSSocket): string | undefined {
   return String(socket.authorizationError ?? 'unverified');
 }
 
-/**
- * The certificates that the peer served, leaf first. OpenSSL completes the chain
- * from the trust list; what it took from there comes at the end as well.
- */
+/** The certificates that the peer served, leaf first; nothing from the trust list is added. */
 export function servedChain(socket: TLSSocket): readonly Certificate[] {
   const chain: Certificate[] = [];
   let next = socket.getPeerX509Certificate();

@@ -22,6 +22,12 @@ const CLIENT_ALERTS: readonly (readonly [RegExp, TrustReason])[] = [
   [/ALERT_(BAD|UNSUPPORTED)_CERTIFICATE|ALERT_CERTIFICATE_(UNKNOWN|REVOKED)|ALERT_ACCESS_DENIED/, 'not-accepted'],
 ];
 
+/** The TLS library's own words for a refusal, without its line numbers. */
+export function alertText(error: unknown): string {
+  const reason = typeof error === 'object' && error !== null && 'reason' in error ? error.reason : undefined;
+  return typeof reason === 'string' ? reason : errorText(error).trim();
+}
+
 /** How the server refused our certificate; `undefined` when the error is something else. */
 export function clientRefusal(error: unknown): TrustReason | undefined {
   const code = errorCode(error);
@@ -44,6 +50,9 @@ export function connectionTrouble(error: unknown): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name does not resolve';
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the address';
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was closed before it was set up';
+  if (code === 'ERR_CLOSED_AFTER_HANDSHAKE') {
+    return 'it hung up right after the TLS handshake: it is going down, or refuses our certificate without saying so';
+  }
   if (/WRONG_VERSION_NUMBER|HTTP_REQUEST|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE/.test(code)) {
     return 'what listens there does not speak TLS';
   }
