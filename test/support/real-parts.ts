@@ -7,3 +7,9 @@ export async function setup(): Promise<void> {
   const { ensureTools } = await import('../tools/tools.ts');
   await ensureTools({ required: process.env.CI === 'true' });
 }
+
+/** The Talos clusters that suites shared end with the run. */
+export async function teardown(): Promise<void> {
+  const { removeClustersOfRun } = await import('../talos/shared.ts');
+  await removeClustersOfRun();
+}
