@@ -4,6 +4,7 @@ import type { Certificate, PrivateKeyPem, Secret } from '../pki/index.ts';
 import { type Binding, createAgent } from './connect.ts';
 import { exchange } from './exchange.ts';
 import { readReply } from './reply.ts';
+import { createTurns } from './turns.ts';
 import { watchOver } from './watch.ts';
 
 /** How a client proves who it is. */
@@ -138,7 +139,10 @@ const MAX_CONNECTIONS = 16;
  */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const binding = bind(options);
-  const kept = createAgent(binding, { keep: true, maxConnections: options.maxConnections ?? MAX_CONNECTIONS });
+  const kept = {
+    agent: createAgent(binding, { keep: true }),
+    turns: createTurns(options.maxConnections ?? MAX_CONNECTIONS),
+  };
 
   return {
     server: binding.server,
@@ -153,7 +157,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     watch: (request) => watchOver(binding, request),
     close() {
       binding.closing.abort(new Error('the client was closed'));
-      kept.destroy();
+      kept.agent.destroy();
     },
   };
 }

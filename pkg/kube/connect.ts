@@ -25,7 +25,7 @@ export interface Binding {
 const IDLE_MS = 30_000;
 
 /** Agent that opens connections of one binding; `keep: false` closes each after its first call. */
-export function createAgent(binding: Binding, options: { keep: boolean; maxConnections: number }): Agent {
+export function createAgent(binding: Binding, options: { keep: boolean }): Agent {
   return new PinnedAgent(binding, options);
 }
 
@@ -33,9 +33,10 @@ export function createAgent(binding: Binding, options: { keep: boolean; maxConne
 class PinnedAgent extends Agent {
   readonly #binding: Binding;
 
-  constructor(binding: Binding, options: { keep: boolean; maxConnections: number }) {
-    // No TLS session is kept: a resumed session is not verified again.
-    super({ keepAlive: options.keep, maxSockets: options.maxConnections, maxCachedSessions: 0, timeout: IDLE_MS });
+  constructor(binding: Binding, options: { keep: boolean }) {
+    // No TLS session is kept: a resumed session is not verified again. Node's own limit of sockets does not count
+    // connections that are still being made, so the limit is in `turns.ts`.
+    super({ keepAlive: options.keep, maxCachedSessions: 0, timeout: IDLE_MS });
     this.#binding = binding;
   }
 

@@ -79,12 +79,13 @@ async function patchNode(
   to: { readonly doing: string; readonly annotation: string | null; readonly unschedulable: true | null },
   options: CallOptions,
 ): Promise<void> {
-  const { name, uid, resourceVersion } = node.metadata;
+  const { name, resourceVersion } = node.metadata;
   await client.request({
     method: 'PATCH',
     path: pathOf('api', 'v1', 'nodes', name),
+    // A resource version is never given out twice, so it also excludes a new node of the same name.
     body: {
-      metadata: { uid, resourceVersion, annotations: { [CORDONED_BY]: to.annotation } },
+      metadata: { resourceVersion, annotations: { [CORDONED_BY]: to.annotation } },
       spec: { unschedulable: to.unschedulable },
     },
     contentType: 'application/merge-patch+json',

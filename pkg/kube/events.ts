@@ -37,7 +37,7 @@ export async function createEvent(client: KubeClient, event: KubeEvent, options:
     body: {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: { generateName: `${regarding.name}.`, namespace },
+      metadata: { generateName: `${regarding.name}-`, namespace },
       eventTime: toMicroTime(event.at),
       reportingController: 'ichor.maesh.dev/ichor',
       reportingInstance: event.instance,

@@ -5,12 +5,19 @@ import { type Binding, createAgent } from './connect.ts';
 import { KubeError, type KubeErrorKind } from './errors.ts';
 import { ConnectFailure, socketFailure } from './failure.ts';
 import { identityFor } from './identity.ts';
+import type { Turns } from './turns.ts';
 
 /** An HTTP reply, whole. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+}
+
+/** The connections that a client keeps, and whose turn it is to use one. */
+export interface Kept {
+  readonly agent: Agent;
+  readonly turns: Turns;
 }
 
 /** One call under way. `phase` says how far it got, which decides what a failure means. */
@@ -28,11 +35,11 @@ export interface Call {
  */
 export async function exchange(
   binding: Binding,
-  kept: Agent,
+  kept: Kept,
   request: KubeRequest,
   limits: { readonly deadlineMs: number; readonly maxReplyBytes: number },
 ): Promise<Reply> {
-  const agent = request.fresh ? createAgent(binding, { keep: false, maxConnections: 1 }) : kept;
+  const agent = request.fresh ? createAgent(binding, { keep: false }) : kept.agent;
   const call: Call = { binding, request, phase: 'connecting', stop: new AbortController() };
   const done = new AbortController();
   const onCancel = (): void => call.stop.abort(failed(call, 'cancelled', 'the caller gave up'));
@@ -45,15 +52,19 @@ export async function exchange(
     },
     () => undefined,
   );
+  let release: (() => void) | undefined;
   try {
+    // A fresh call waits for nobody: it has a connection of its own.
+    release = request.fresh ? undefined : await kept.turns.take(call.stop.signal);
     const message = await send(call, agent);
     return { status: message.statusCode ?? 0, headers: message.headers, body: await readBody(message, limits) };
   } catch (error) {
     throw explain(error, call);
   } finally {
     done.abort();
+    release?.();
     request.signal?.removeEventListener('abort', onCancel);
-    if (agent !== kept) agent.destroy();
+    if (request.fresh) agent.destroy();
   }
 }
 

@@ -87,7 +87,7 @@ export async function updateLease(
   const object = await client.request<LeaseObject>({
     method: 'PATCH',
     path: pathOf(...GROUP, current.namespace, 'leases', current.name),
-    body: { metadata: { uid: current.uid, resourceVersion: current.resourceVersion }, spec: toSpec(spec) },
+    body: { metadata: { resourceVersion: current.resourceVersion }, spec: toSpec(spec) },
     contentType: 'application/merge-patch+json',
     doing: `renew the Lease ${current.namespace}/${current.name}`,
     ...options,

@@ -28,7 +28,7 @@ export async function* watchOver<T>(binding: Binding, request: WatchRequest): As
     stop: new AbortController(),
     phase: 'connecting',
   };
-  const agent = createAgent(binding, { keep: false, maxConnections: 1 });
+  const agent = createAgent(binding, { keep: false });
   const onCancel = (): void => call.stop.abort(failed(call, 'cancelled', 'the caller gave up'));
   request.signal?.addEventListener('abort', onCancel, { once: true });
   if (request.signal?.aborted) onCancel();
