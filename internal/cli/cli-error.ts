@@ -1,0 +1,52 @@
+import type { ExitName } from './exit-codes.ts';
+
+/**
+ * Why a command ends without having done what was asked, in words for people:
+ * what was being done, to which machine or file, what was found, what was
+ * expected. `advice` says what to do next.
+ */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exit: ExitName;
+  readonly advice: string | undefined;
+
+  constructor(exit: ExitName, message: string, advice?: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.exit = exit;
+    this.advice = advice;
+  }
+}
+
+/** What is printed, and how the process ends, for anything that was thrown. */
+export interface Explained {
+  readonly exit: ExitName;
+  readonly message: string;
+  readonly advice: string | undefined;
+}
+
+/**
+ * How errors of the lower layers end the process. They are told by their names,
+ * so that the modules which define them are not loaded to print a usage error.
+ */
+const EXIT_OF: Readonly<Record<string, ExitName>> = {
+  TalosError: 'unreachable',
+  KubeError: 'unreachable',
+  BundleError: 'directory',
+  StoreError: 'directory',
+  TalosconfigError: 'directory',
+  KubeconfigError: 'directory',
+  MachineConfigError: 'directory',
+  PkiError: 'directory',
+};
+
+/** Turns whatever was thrown into a message and an exit; only what we did not foresee counts as a mistake of ours. */
+export function explain(error: unknown): Explained {
+  if (error instanceof CliError) return { exit: error.exit, message: error.message, advice: error.advice };
+  if (!(error instanceof Error)) return { exit: 'internal', message: String(error), advice: undefined };
+  if (error.name === 'StoreError' && 'kind' in error && error.kind === 'locked') {
+    return { exit: 'locked', message: error.message, advice: undefined };
+  }
+  const exit = EXIT_OF[error.name];
+  if (exit !== undefined) return { exit, message: error.message, advice: undefined };
+  return { exit: 'internal', message: `${error.name}: ${error.message}`, advice: error.stack };
+}

@@ -1,0 +1,107 @@
+import type { TalosOperation } from '../../api/v1alpha1/index.ts';
+import type { Clock } from '../../pkg/clock/index.ts';
+import { listNodes } from '../../pkg/kube/index.ts';
+import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
+import {
+  type Connections,
+  createIdentities,
+  createSession,
+  type EngineStore,
+  type ListedMachine,
+  listMachines,
+  observe,
+  type Session,
+} from '../controller/index.ts';
+import { createConfigReader } from '../controller/standing.ts';
+import type { Observation } from '../rotation/observation.ts';
+import { CliError } from './cli-error.ts';
+import type { KubeconfigText } from './handoff/kubeconfig-text.ts';
+
+/** Looks at a cluster without an engine: for the plan, the status and the hand-off. Only reads. */
+export interface ClusterView extends Disposable {
+  readonly session: Session;
+  /** The control planes as Kubernetes lists them now. Errors: those of the call that failed last. */
+  controlPlanes(): Promise<readonly ListedMachine[]>;
+  machines(): Promise<readonly ListedMachine[]>;
+  /** The name in the configuration of the first control plane that answers. */
+  clusterName(): Promise<string>;
+  /** An admin kubeconfig, issued by the first of these control planes that answers. */
+  issueKubeconfig(planes: readonly ListedMachine[]): Promise<KubeconfigText>;
+  /** The picture on which the engine would decide about this operation, which need not be stored. */
+  observe(operation: TalosOperation): Promise<Observation>;
+}
+
+/** What a view is made from. */
+export interface ViewOptions {
+  readonly store: EngineStore;
+  readonly connections: Connections;
+  readonly clock: Clock;
+}
+
+/** Opens nothing before the first question. */
+export function createClusterView({ store, connections, clock }: ViewOptions): ClusterView {
+  const ports = { store, connections, clock };
+  const session = createSession(ports);
+  const identities = createIdentities(clock);
+  const memory = { machines: [] as readonly ListedMachine[], configs: createConfigReader() };
+
+  async function machines(): Promise<readonly ListedMachine[]> {
+    session.use(await identities.talos(await store.readState(), false));
+    const endpoints = await store.endpoints();
+    const list = await listMachines(session, memory.machines, endpoints);
+    if (list.machines.length > 0) {
+      memory.machines = list.machines;
+      return list.machines;
+    }
+    const [address] = endpoints;
+    if (address === undefined) {
+      throw new CliError(
+        'directory',
+        'the talosconfig names no endpoint, so no machine is known',
+        'Add the addresses of the control planes: talosctl config endpoint.',
+      );
+    }
+    // Asked once more for the error itself: callers decide on its kind whether to wait.
+    await session.kube({ name: address, address }, (client) => listNodes(client));
+    return machines();
+  }
+
+  async function controlPlanes(): Promise<readonly ListedMachine[]> {
+    return (await machines()).filter((machine) => machine.role === 'controlplane');
+  }
+
+  return {
+    session,
+    machines,
+    controlPlanes,
+    async clusterName() {
+      const config = await firstAnswer(await controlPlanes(), (machine) =>
+        session.talos(machine, async (client) => (await client.configuration('active')).config.expose()),
+      );
+      const { clusterName } = readMachineConfig(config, 'the configuration of a control plane');
+      return clusterName ?? 'cluster';
+    },
+    issueKubeconfig: (planes) =>
+      firstAnswer(planes, (machine) => session.talos(machine, (client) => client.kubeconfig())),
+    async observe(operation) {
+      return (await observe({ ports, session, identities, memory, operation })).observation;
+    },
+    [Symbol.dispose]: () => session.close(),
+  };
+}
+
+/** Asks one machine after the other; throws what the last one said where none answers. */
+async function firstAnswer<T>(
+  machines: readonly ListedMachine[],
+  ask: (machine: ListedMachine) => Promise<T>,
+): Promise<T> {
+  let last: unknown = new CliError('unreachable', 'the cluster has no control plane that could be asked');
+  for (const machine of machines) {
+    try {
+      return await ask(machine);
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}

@@ -1,0 +1,88 @@
+import type { CliEnvironment } from './environment.ts';
+import type { ExitName } from './exit-codes.ts';
+import type { Output } from './output.ts';
+
+/** One option, in the notation of commander: `-o, --output <format>`. */
+export interface OptionSpec {
+  readonly flags: string;
+  readonly summary: string;
+  /** The values that are allowed, for checking and for completion. */
+  readonly choices?: readonly string[];
+  readonly default?: string;
+  /** What a shell completes after it. */
+  readonly completes?: 'file' | 'directory';
+}
+
+/** The values of the options of one call. */
+export type OptionValues = Readonly<Record<string, unknown>>;
+
+/** One call of a command. */
+export interface Invocation {
+  readonly argument: string | undefined;
+  readonly options: OptionValues;
+  readonly environment: CliEnvironment;
+  readonly output: Output;
+}
+
+/**
+ * One command as data. Only `run` does something, and it imports what it needs:
+ * the help of every command is there without loading any of them.
+ */
+export interface Command {
+  /** `['cluster', 'rotate-ca']`, or `['version']`. */
+  readonly path: readonly string[];
+  readonly summary: string;
+  /** Printed below the options. */
+  readonly details?: string;
+  /** `[NAME]` or `<NAME>`, with what it is. */
+  readonly argument?: { readonly name: string; readonly summary: string; readonly choices?: readonly string[] };
+  readonly options: readonly OptionSpec[];
+  run(invocation: Invocation): Promise<ExitName>;
+}
+
+/** The option that says where the cluster is; the same everywhere. */
+export const DIRECTORY_OPTION: OptionSpec = {
+  flags: '--dir <directory>',
+  summary: 'the cluster directory, which holds secrets.yaml and talosconfig (default: this directory, or ./NAME)',
+  completes: 'directory',
+};
+
+/** Options that open an encrypted secrets.yaml. */
+export const BUNDLE_OPTIONS: readonly OptionSpec[] = [
+  {
+    flags: '--identity <file>',
+    summary:
+      'age identity that opens an encrypted secrets.yaml; a passphrase is asked for, or read from ICHOR_PASSPHRASE',
+    completes: 'file',
+  },
+];
+
+/** The option for the format of the result; the same everywhere. */
+export const OUTPUT_OPTION: OptionSpec = {
+  flags: '-o, --output <format>',
+  summary: 'how to print the result',
+  choices: ['text', 'json', 'yaml'],
+  default: 'text',
+};
+
+/** Whether a flag was given. */
+export function flag(options: OptionValues, name: string): boolean {
+  return options[name] === true;
+}
+
+/** The text of an option, or nothing. */
+export function text(options: OptionValues, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A comma-separated list, or nothing where the option was not given. */
+export function list(options: OptionValues, name: string): string[] | undefined {
+  const value = text(options, name);
+  return value === undefined
+    ? undefined
+    : value
+        .split(',')
+        .map((each) => each.trim())
+        .filter((each) => each !== '');
+}

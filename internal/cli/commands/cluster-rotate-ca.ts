@@ -1,0 +1,43 @@
+import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION } from '../command.ts';
+
+/** `ichor cluster rotate-ca` */
+export const clusterRotateCa: Command = {
+  path: ['cluster', 'rotate-ca'],
+  summary: 'replace certificate authorities of a cluster while it serves',
+  details: `Without --ca, the Talos and the Kubernetes API CA are replaced. A plan is shown first.
+The etcd CA reboots every control plane, one at a time: once after the new CA is
+trusted, once after the old one is dropped, and in between only where a control
+plane does not serve the new certificate by itself. Workers are not rebooted.
+
+Run it again to go on with a rotation that was interrupted: the same new CAs are used.
+Take an etcd snapshot first (talosctl etcd snapshot).`,
+  argument: { name: '[NAME]', summary: 'the name of the cluster; checked against what the machines say' },
+  options: [
+    {
+      flags: '--ca <targets>',
+      summary: 'what to replace, separated by commas: talos, kubernetes, etcd, kubernetes-aggregator',
+    },
+    { flags: '--all', summary: 'replace all four' },
+    DIRECTORY_OPTION,
+    { flags: '-y, --yes', summary: 'do not ask before starting' },
+    { flags: '--follow', summary: 'stay until the end; with --yes the new credentials are taken without asking' },
+    { flags: '--dry-run', summary: 'read everything, have every machine check what it would be given, change nothing' },
+    {
+      flags: '--restart-workloads',
+      summary: 'restart workloads that started with the old Kubernetes CA, a few at a time',
+    },
+    {
+      flags: '--previous-bundle <choice>',
+      summary: 'what becomes of the old secrets.yaml at the end',
+      choices: ['archive', 'remove'],
+      default: 'archive',
+    },
+    ...BUNDLE_OPTIONS,
+    { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },
+    OUTPUT_OPTION,
+  ],
+  async run(invocation) {
+    const { rotateCa } = await import('../rotate/rotate-ca.ts');
+    return rotateCa(invocation);
+  },
+};

@@ -1,0 +1,43 @@
+import type { Clock } from '../../pkg/clock/index.ts';
+import type { Connections } from '../controller/index.ts';
+import type { EmbeddedStore, EmbeddedStoreOptions } from '../store/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+/** Where text goes. */
+export interface TextSink {
+  write(text: string): void;
+  /** Whether a person looks at it on a terminal that understands cursor movements. */
+  readonly isTerminal: boolean;
+  /** Width of the terminal; 80 where there is none. */
+  readonly columns: number;
+}
+
+/** Asks the person at the terminal; `undefined` answers are impossible: no terminal, no `Ask`. */
+export interface Ask {
+  /** Yes or no; anything but a clear yes is no. */
+  confirm(question: string): Promise<boolean>;
+  /** Text that is not shown while it is typed. */
+  secret(question: string): Promise<string>;
+}
+
+/**
+ * Everything that the commands reach the world through. Real streams and sockets
+ * in the product; whatever a test wants in a test.
+ */
+export interface CliEnvironment {
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly ask: Ask | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workingDirectory: string;
+  readonly homeDirectory: string;
+  readonly clock: Clock;
+  /** Aborts when the person wants to leave (Ctrl-C). */
+  readonly interrupted: AbortSignal;
+  /** Version of ichor. */
+  readonly version: string;
+  openStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore>;
+  connections(): Promise<Connections>;
+  /** A logger that appends to this file; the library for it is loaded only now. */
+  openLog(file: string): Promise<Logger>;
+}

@@ -1,0 +1,126 @@
+import { type Certificate, type CertificateAndKey, Secret, writeCertificates } from '../../../pkg/pki/index.ts';
+import { CliError } from '../cli-error.ts';
+
+/** One named entry of a kubeconfig. */
+interface Entry {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+/** A kubeconfig as a tree; whatever we do not know is kept as it is. */
+interface Tree {
+  readonly [field: string]: unknown;
+  readonly clusters: readonly Entry[];
+  readonly contexts: readonly Entry[];
+  readonly users: readonly Entry[];
+}
+
+/** Text of a kubeconfig; it holds a private key. */
+export type KubeconfigText = Secret<'kubeconfig'>;
+
+/**
+ * The same kubeconfig with another certificate for its user, other trusted CAs
+ * for its cluster, or both. It must have one cluster and one user, as the one
+ * that a Talos machine issues.
+ */
+export async function withMaterial(
+  text: KubeconfigText,
+  material: { readonly trust?: readonly Certificate[]; readonly credentials?: CertificateAndKey },
+): Promise<KubeconfigText> {
+  const tree = await readTree(text, 'the kubeconfig that the machine issued');
+  const { trust, credentials } = material;
+  const [cluster] = tree.clusters;
+  const [user] = tree.users;
+  if (cluster === undefined || user === undefined || tree.clusters.length > 1 || tree.users.length > 1) {
+    throw new CliError(
+      'unreachable',
+      `the kubeconfig that the machine issued has ${tree.clusters.length} clusters and ${tree.users.length} users; expected one of each`,
+    );
+  }
+  return writeTree({
+    ...tree,
+    clusters: [
+      trust === undefined
+        ? cluster
+        : withFields(cluster, 'cluster', { 'certificate-authority-data': encode(writeCertificates(trust)) }),
+    ],
+    users: [
+      credentials === undefined
+        ? user
+        : withFields(user, 'user', {
+            'client-certificate-data': encode(credentials.certificate.pem),
+            'client-key-data': encode(credentials.key.expose()),
+          }),
+    ],
+  });
+}
+
+/**
+ * Puts the entries of `added` into `into`, by name: an entry of the same name is
+ * replaced, all others stay. The current context moves to the one of `added`.
+ */
+export async function mergeKubeconfig(
+  into: KubeconfigText | undefined,
+  added: KubeconfigText,
+  where: string,
+): Promise<KubeconfigText> {
+  if (into === undefined) return added;
+  const [old, next] = await Promise.all([readTree(into, where), readTree(added, 'the new kubeconfig')]);
+  return writeTree({
+    ...old,
+    clusters: mergeEntries(old.clusters, next.clusters),
+    contexts: mergeEntries(old.contexts, next.contexts),
+    users: mergeEntries(old.users, next.users),
+    'current-context': next['current-context'] ?? old['current-context'],
+  });
+}
+
+function mergeEntries(old: readonly Entry[], next: readonly Entry[]): Entry[] {
+  const names = new Set(old.map((entry) => entry.name));
+  return [
+    ...old.map((entry) => next.find((other) => other.name === entry.name) ?? entry),
+    ...next.filter((entry) => !names.has(entry.name)),
+  ];
+}
+
+function withFields(entry: Entry, part: string, fields: Readonly<Record<string, string>>): Entry {
+  const held = entry[part];
+  return { ...entry, [part]: { ...(isRecord(held) ? held : {}), ...fields } };
+}
+
+async function readTree(text: KubeconfigText, where: string): Promise<Tree> {
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text.expose());
+  const [error] = document.errors;
+  // The message of a YAML error quotes the line, and the line may be a key.
+  if (error !== undefined) {
+    throw new CliError('directory', `${where} is not YAML (line ${error.linePos?.[0].line ?? '?'}: ${error.code})`);
+  }
+  const value: unknown = document.toJS();
+  if (!isRecord(value)) throw new CliError('directory', `${where} is not a kubeconfig: it is no mapping`);
+  return {
+    ...value,
+    clusters: entriesOf(value.clusters),
+    contexts: entriesOf(value.contexts),
+    users: entriesOf(value.users),
+  };
+}
+
+async function writeTree(tree: Tree): Promise<KubeconfigText> {
+  const { stringify } = await import('yaml');
+  return Secret.of('kubeconfig', stringify(tree, { lineWidth: 0 }));
+}
+
+function entriesOf(value: unknown): Entry[] {
+  return Array.isArray(value)
+    ? value.filter((each): each is Entry => isRecord(each) && typeof each.name === 'string')
+    : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function encode(pem: string): string {
+  return Buffer.from(pem, 'utf8').toString('base64');
+}

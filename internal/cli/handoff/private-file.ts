@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { CliError } from '../cli-error.ts';
+
+/** Text of a file, or nothing where it is not there. */
+export async function readPrivateFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if (isCode(cause, 'ENOENT')) return undefined;
+    throw new CliError('directory', `${path} cannot be read: ${codeOf(cause)}`, undefined, cause);
+  }
+}
+
+/**
+ * Puts a text that holds keys into a file, readable by its owner only, in one
+ * step and durably: whoever reads, or finds it after a crash, has the old text or
+ * the new one.
+ */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const folder = dirname(path);
+  const draft = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = await open(draft, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+    await syncFolder(folder);
+  } catch (cause) {
+    await rm(draft, { force: true });
+    throw new CliError('directory', `${path} cannot be written: ${codeOf(cause)}`, undefined, cause);
+  }
+}
+
+/** Removes a file durably; nothing happens where it is not there. */
+export async function removePrivateFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await syncFolder(dirname(path));
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return codeOf(error) === code;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type AgeCredentials, BundleError } from '../../pkg/bundle/index.ts';
+import { Secret } from '../../pkg/pki/index.ts';
+import type { EmbeddedStore } from '../store/index.ts';
+import { CliError } from './cli-error.ts';
+import { type Invocation, text } from './command.ts';
+import type { CliEnvironment } from './environment.ts';
+
+/** A cluster directory that was opened for one command. */
+export interface OpenCluster extends AsyncDisposable {
+  readonly directory: string;
+  readonly store: EmbeddedStore;
+}
+
+/** How a cluster directory is opened. */
+export interface OpenOptions {
+  /** What the lock is taken for, as others will read it; absent: no lock is taken. */
+  readonly purpose?: string;
+  /** Whether the bundle will be needed: a passphrase is asked for where it is encrypted. */
+  readonly bundle: boolean;
+}
+
+/**
+ * Where the cluster is: `--dir`; else the working directory when it holds a
+ * secrets.yaml; else the directory of the cluster's name below it.
+ */
+export function directoryOf({
+  argument,
+  options,
+  environment,
+}: Pick<Invocation, 'argument' | 'options' | 'environment'>): string {
+  const { workingDirectory } = environment;
+  const given = text(options, 'dir');
+  if (given !== undefined) return resolve(workingDirectory, given);
+  if (existsSync(join(workingDirectory, 'secrets.yaml')) || argument === undefined) return workingDirectory;
+  const named = resolve(workingDirectory, argument);
+  return existsSync(join(named, 'secrets.yaml')) ? named : workingDirectory;
+}
+
+/** Opens the cluster directory of a command and, with `purpose`, takes its lock; disposing of it gives the lock back. */
+export async function openCluster(invocation: Invocation, { purpose, bundle }: OpenOptions): Promise<OpenCluster> {
+  const { environment, output } = invocation;
+  const directory = directoryOf(invocation);
+  let credentials = await credentialsOf(invocation);
+  let store = await environment.openStore({ directory, credentials, clock: environment.clock });
+  if (bundle) {
+    const asked = await passphraseFor(store, environment);
+    if (asked !== undefined) {
+      credentials = { ...credentials, passphrase: asked };
+      store = await environment.openStore({ directory, credentials, clock: environment.clock });
+      await store.readBundle();
+    }
+  }
+  for (const repair of store.repairs) output.people.write(`note: ${repair}\n`);
+  if (purpose !== undefined) await store.acquireLock({ purpose });
+  const opened = store;
+  return { directory, store: opened, [Symbol.asyncDispose]: () => opened.releaseLock() };
+}
+
+async function credentialsOf({ options, environment }: Invocation): Promise<AgeCredentials> {
+  const file = text(options, 'identity');
+  const passphrase = environment.env.ICHOR_PASSPHRASE;
+  return {
+    ...(file === undefined ? {} : { identity: await readIdentity(resolve(environment.workingDirectory, file)) }),
+    ...(passphrase === undefined || passphrase === '' ? {} : { passphrase: Secret.of('passphrase', passphrase) }),
+  };
+}
+
+async function readIdentity(path: string): Promise<Secret<'age-identity'>> {
+  try {
+    return Secret.of('age-identity', await readFile(path, 'utf8'));
+  } catch (cause) {
+    throw new CliError('directory', `the age identity ${path} cannot be read`, 'Check --identity.', cause);
+  }
+}
+
+/** Asks for the passphrase where the bundle is encrypted, nothing opens it yet, and somebody is there to ask. */
+async function passphraseFor(store: EmbeddedStore, { ask }: CliEnvironment): Promise<Secret<'passphrase'> | undefined> {
+  try {
+    await store.readBundle();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BundleError) || error.kind !== 'encrypted' || ask === undefined) throw error;
+    return Secret.of('passphrase', await ask.secret(`${error.path} is encrypted. Passphrase:`));
+  }
+}

@@ -1,0 +1,57 @@
+import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
+import type { EmbeddedStore } from '../store/index.ts';
+import { CliError } from './cli-error.ts';
+
+/** Whether an operation still has something to do. */
+export function isUnderWay(operation: TalosOperation): boolean {
+  return operation.status.phase !== 'Completed' || operation.metadata.finalizers.length > 0;
+}
+
+/** The operation that is under way on this cluster; there is never more than one that has begun. */
+export async function operationUnderWay(store: EmbeddedStore): Promise<TalosOperation | undefined> {
+  const open = (await store.listOperations()).filter(isUnderWay);
+  return open.find((each) => each.status.stage !== 'Pending') ?? open[0];
+}
+
+/** The operation of that name; without a name the one under way, else the newest. Errors: `not-found`. */
+export async function findOperation(store: EmbeddedStore, name: string | undefined): Promise<TalosOperation> {
+  if (name !== undefined) {
+    const found = await store.readOperation(name);
+    if (found !== undefined) return found;
+    const names = (await store.listOperations()).map((each) => each.metadata.name);
+    throw new CliError('not-found', `there is no operation ${name}; there are: ${names.join(', ') || 'none'}`);
+  }
+  const open = await operationUnderWay(store);
+  if (open !== undefined) return open;
+  const newest = [...(await store.listOperations())].sort((a, b) =>
+    a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1,
+  );
+  const last = newest.at(-1);
+  if (last === undefined) throw new CliError('not-found', `there is no operation in ${store.directory}`);
+  return last;
+}
+
+/** A name for a new operation: sorts by time, `rotate-ca-20261105-120000`. */
+export function operationName(now: number): string {
+  const digits = new Date(now).toISOString().replaceAll(/[-:]/g, '');
+  return `rotate-ca-${digits.slice(0, 8)}-${digits.slice(9, 15)}`;
+}
+
+/** An operation that is not stored: what the engine would decide about it is the plan. */
+export function draftOperation(spec: OperationSpec, now: number): TalosOperation {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'TalosOperation',
+    metadata: {
+      name: 'plan',
+      uid: 'plan',
+      generation: 1,
+      resourceVersion: '0',
+      creationTimestamp: new Date(now).toISOString(),
+      finalizers: [],
+      annotations: {},
+    },
+    spec,
+    status: pendingStatus(),
+  };
+}

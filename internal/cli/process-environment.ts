@@ -1,0 +1,58 @@
+import { homedir } from 'node:os';
+import { createSystemClock } from '../../pkg/clock/index.ts';
+import type { CliEnvironment, TextSink } from './environment.ts';
+import { exitCode } from './exit-codes.ts';
+
+/** Set by the build; the sources run as themselves. */
+declare const ICHOR_VERSION: string | undefined;
+
+/** The environment of this process: its streams, its terminal, real sockets and real directories. */
+export function createProcessEnvironment(): CliEnvironment {
+  const leaving = new AbortController();
+  process.on('SIGINT', () => leave(leaving));
+  process.on('SIGTERM', () => leave(leaving));
+  const onTerminal = process.stdin.isTTY && process.stderr.isTTY;
+  return {
+    stdout: sinkOf(process.stdout),
+    stderr: sinkOf(process.stderr),
+    ask: onTerminal
+      ? {
+          confirm: async (question) => (await import('./terminal-ask.ts')).confirm(question, leaving),
+          secret: async (question) => (await import('./terminal-ask.ts')).secret(question, leaving),
+        }
+      : undefined,
+    env: process.env,
+    workingDirectory: process.cwd(),
+    homeDirectory: homedir(),
+    clock: createSystemClock(),
+    interrupted: leaving.signal,
+    version: typeof ICHOR_VERSION === 'string' ? ICHOR_VERSION : '0.1.0',
+    openStore: async (options) => (await import('../store/index.ts')).openEmbeddedStore(options),
+    connections: async () => (await import('../controller/index.ts')).createConnections(),
+    openLog: async (file) => (await import('../telemetry/index.ts')).openPinoLogger(file),
+  };
+}
+
+/** The first time we end between two effects; the second time at once. */
+function leave(leaving: AbortController): void {
+  if (leaving.signal.aborted) process.exit(exitCode('detached'));
+  leaving.abort();
+}
+
+function sinkOf(stream: NodeJS.WriteStream): TextSink {
+  // A reader that went away (`ichor … | head`) is no mistake of ours.
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  return {
+    write: (text) => {
+      stream.write(text);
+    },
+    get isTerminal() {
+      return stream.isTTY === true && process.env.TERM !== 'dumb';
+    },
+    get columns() {
+      return stream.columns ?? 80;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import type { Clock } from '../../../pkg/clock/index.ts';
+import type { Output } from '../output.ts';
+import { createEstimator } from './estimate.ts';
+import { type Look, type Picture, pictureOf } from './picture.ts';
+import { duration, renderPicture } from './render.ts';
+
+/** Shows people how a rotation goes. */
+export interface Progress {
+  look(look: Look): void;
+  /** One line that stays, above the picture where there is one. */
+  say(line: string): void;
+  /** The picture stays as it is; what is printed next comes below it. */
+  end(): void;
+}
+
+/** A live picture on a terminal; lines, one for every news, everywhere else and with NO_COLOR. */
+export function createProgress(output: Output, clock: Clock): Progress {
+  // NO_COLOR asks for plain text; a picture that is drawn over and over is not that.
+  return output.color ? livePicture(output, clock) : plainLines(output, clock);
+}
+
+function livePicture(output: Output, clock: Clock): Progress {
+  const { people } = output;
+  const started = clock.monotonic();
+  const estimator = createEstimator();
+  let drawn = 0;
+
+  const erase = (): string => (drawn === 0 ? '' : `\u001b[${drawn}A\u001b[0J`);
+  let last: Picture | undefined;
+  let leftMs: number | undefined;
+
+  function draw(before: string): void {
+    if (last === undefined) {
+      people.write(before);
+      return;
+    }
+    const lines = renderPicture(last, {
+      columns: people.columns,
+      color: output.color,
+      elapsedMs: clock.monotonic() - started,
+      leftMs,
+    });
+    people.write(`${erase()}${before}${lines.join('\n')}\n`);
+    drawn = lines.length;
+  }
+
+  return {
+    look(look) {
+      last = pictureOf(look);
+      leftMs = estimator.look(last, clock.monotonic());
+      draw('');
+    },
+    say: (line) => draw(`${line}\n`),
+    end() {
+      drawn = 0;
+      last = undefined;
+    },
+  };
+}
+
+function plainLines(output: Output, clock: Clock): Progress {
+  const estimator = createEstimator();
+  let said = '';
+  let stage: TalosOperation['status']['stage'] | undefined;
+  return {
+    look(look) {
+      const picture = pictureOf(look);
+      const leftMs = estimator.look(picture, clock.monotonic());
+      const time = new Date(clock.now()).toISOString().slice(11, 19);
+      if (look.operation.status.stage !== stage) {
+        stage = look.operation.status.stage;
+        const left = stage === 'Done' ? '' : `, about ${duration(leftMs)} left`;
+        output.say(`${time} stage ${stage}${left}`);
+      }
+      const news = `${picture.isBlocked ? 'blocked, ' : ''}${picture.reason}: ${picture.message}`;
+      if (withoutNumbers(news) === said) return;
+      said = withoutNumbers(news);
+      output.say(`${time}   ${news}${picture.isBlocked ? ` (${adviceFor(picture.reason)})` : ''}`);
+    },
+    say: (line) => output.say(line),
+    end: () => undefined,
+  };
+}
+
+/** A countdown is no news. */
+function withoutNumbers(text: string): string {
+  return text.replaceAll(/\d+ s\b/g, 's');
+}

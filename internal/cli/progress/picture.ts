@@ -1,0 +1,124 @@
+import type { CaStage, CaTarget, Reason, TalosOperation } from '../../../api/v1alpha1/index.ts';
+import type { Decision } from '../../rotation/decision.ts';
+import { CONFIG_STAGES, configStageOf, type MachineObservation, type Observation } from '../../rotation/observation.ts';
+
+/** How far one machine is with one stage. */
+export type Cell =
+  /** Not yet. */
+  | 'todo'
+  /** It was given the configuration and is being proved, or its turn in the roll has not come. */
+  | 'told'
+  | 'draining'
+  | 'rebooting'
+  | 'done'
+  /** Its configuration was changed by somebody else. */
+  | 'foreign'
+  /** It does not answer. */
+  | 'unknown';
+
+/** The stages in which machines are told something: the columns of the picture. */
+export const COLUMNS = ['Accepting', 'Issuing', 'Dropping'] as const;
+
+/** One of the columns. */
+export type Column = (typeof COLUMNS)[number];
+
+/** One machine and its cells. */
+export interface Row {
+  readonly machine: string;
+  readonly role: 'controlplane' | 'worker';
+  readonly cells: Readonly<Record<Column, Cell>>;
+}
+
+/** The stages of the whole cluster, in order. */
+export interface StageMark {
+  readonly stage: Exclude<CaStage, 'Pending' | 'Done'>;
+  readonly state: 'done' | 'current' | 'todo';
+}
+
+/** Everything that the live picture shows, as data. */
+export interface Picture {
+  readonly operation: string;
+  readonly targets: readonly CaTarget[];
+  readonly stages: readonly StageMark[];
+  readonly rows: readonly Row[];
+  readonly reason: Reason;
+  readonly message: string;
+  /** Somebody has to do something. */
+  readonly isBlocked: boolean;
+}
+
+/** What a picture is drawn from: one look of the engine. */
+export interface Look {
+  readonly operation: TalosOperation;
+  readonly observation: Observation;
+  readonly decision: Decision;
+}
+
+/** Draws one look. */
+export function pictureOf({ operation, observation, decision }: Look): Picture {
+  const { status } = operation;
+  return {
+    operation: operation.metadata.name,
+    targets: status.caRotation.targets,
+    stages: stageMarks(operation),
+    rows: observation.machines.map((machine) => rowOf(machine, operation)),
+    reason: decision.reason,
+    message: decision.message,
+    isBlocked: decision.kind === 'blocked',
+  };
+}
+
+const ORDER = ['Accepting', 'AwaitingCredentials', 'Issuing', 'Dropping', 'Finalizing'] as const;
+
+function stageMarks({ status }: TalosOperation): StageMark[] {
+  const { targets } = status.caRotation;
+  const handsOff = targets.length === 0 || targets.includes('talos') || targets.includes('kubernetes');
+  const stages = ORDER.filter((stage) => stage !== 'AwaitingCredentials' || handsOff);
+  const at = status.stage === 'Done' ? ORDER.length : ORDER.indexOf(status.stage as (typeof ORDER)[number]);
+  return stages.map((stage) => {
+    const index = ORDER.indexOf(stage);
+    return { stage, state: index < at ? 'done' : index === at ? 'current' : 'todo' };
+  });
+}
+
+function rowOf(machine: MachineObservation, operation: TalosOperation): Row {
+  const cells = Object.fromEntries(COLUMNS.map((column) => [column, cellOf(machine, operation, column)]));
+  return { machine: machine.name, role: machine.role, cells: cells as Record<Column, Cell> };
+}
+
+function cellOf(machine: MachineObservation, { status }: TalosOperation, column: Column): Cell {
+  const wanted = CONFIG_STAGES.indexOf(column);
+  const current = CONFIG_STAGES.indexOf(configStageOf(status.stage));
+  if (wanted < current || status.stage === 'Done') return 'done';
+  if (wanted > current) return 'todo';
+  // Past the stage's own pass: Accepting is over in AwaitingCredentials, Dropping in Finalizing.
+  if (status.stage !== column && machine.talos.known) return 'done';
+  const { etcdRebooting, etcdDraining } = status.caRotation;
+  if (etcdRebooting === machine.name) return 'rebooting';
+  if (etcdDraining === machine.name) return 'draining';
+  if (!machine.talos.known) return 'unknown';
+  return standsAt(machine.talos.value.standing, { status, column, machine });
+}
+
+interface Asked {
+  readonly status: TalosOperation['status'];
+  readonly column: Column;
+  readonly machine: MachineObservation;
+}
+
+function standsAt(
+  standing: Extract<MachineObservation['talos'], { known: true }>['value']['standing'],
+  { status, column, machine }: Asked,
+): Cell {
+  const { targets, applied, etcdRestarted } = status.caRotation;
+  const wanted = CONFIG_STAGES.indexOf(column);
+  for (const target of targets) {
+    const found = standing[target];
+    if (found.stage === 'Foreign') return 'foreign';
+    if (found.stage !== 'NotConcerned' && CONFIG_STAGES.indexOf(found.stage) < wanted) return 'todo';
+  }
+  const isRolled = targets.includes('etcd') && machine.role === 'controlplane';
+  if (isRolled) return etcdRestarted.includes(machine.name) ? 'done' : 'told';
+  // The machine that was told last is the one being proved: the next is told only after it.
+  return applied.at(-1)?.machine === machine.name ? 'told' : 'done';
+}

@@ -1,0 +1,178 @@
+import { ROTATION_FINALIZER, sortCaTargets, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { targetsOf } from '../../rotation/decide.ts';
+import { createSilentLogger } from '../../telemetry/index.ts';
+import { CliError } from '../cli-error.ts';
+import { type ClusterView, createClusterView } from '../cluster-view.ts';
+import { type Invocation, text } from '../command.ts';
+import type { ExitName } from '../exit-codes.ts';
+import { credentialFiles } from '../handoff/credential-files.ts';
+import { finishCredentials, settleLeftovers } from '../handoff/finish.ts';
+import { refreshTalosconfig } from '../handoff/refresh.ts';
+import { type OpenCluster, openCluster } from '../open-cluster.ts';
+import { operationName, operationUnderWay } from '../operations.ts';
+import { completionOf, completionText } from './completion.ts';
+import { dryRun } from './dry-run.ts';
+import { lookAtPlan } from './plan.ts';
+import { type RotateRequest, readRequest, specOf } from './request.ts';
+import { type RunOutcome, runRotation } from './run.ts';
+
+/** `ichor cluster rotate-ca`: plan, ask, run to the end; or go on with what is under way. */
+export async function rotateCa(invocation: Invocation): Promise<ExitName> {
+  const { options, environment } = invocation;
+  const request = readRequest(options);
+  const purpose = request.dryRun ? {} : { purpose: 'rotating certificate authorities' };
+  await using cluster = await openCluster(invocation, { ...purpose, bundle: true });
+  const connections = await environment.connections();
+  using view = createClusterView({ store: cluster.store, connections, clock: environment.clock });
+  const underWay = await operationUnderWay(cluster.store);
+  if (request.dryRun) {
+    if (underWay !== undefined) throw underWayError(underWay);
+    await checkName(invocation, view);
+    return dryRun(invocation, { view, request, store: cluster.store });
+  }
+  const operation =
+    underWay === undefined
+      ? await start(invocation, { cluster, view, request })
+      : await resume(invocation, underWay, request);
+  if (operation === undefined) return 'declined';
+  const logFile = text(options, 'log');
+  const log = logFile === undefined ? createSilentLogger() : await environment.openLog(logFile);
+  try {
+    const { yes, follow } = request;
+    const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow };
+    return await conclude(invocation, { cluster, view }, await runRotation(context, operation.metadata.name));
+  } finally {
+    await log.close();
+  }
+}
+
+function underWayError({ metadata, status }: TalosOperation): CliError {
+  return new CliError(
+    'refused',
+    `the operation ${metadata.name} is under way (stage ${status.stage}); a dry run is about a rotation that has not begun`,
+    `See where it stands: ichor operation explain ${metadata.name}`,
+  );
+}
+
+/** A name on the command line must be the one that the machines say: nobody rotates the wrong cluster. */
+async function checkName({ argument }: Invocation, view: ClusterView): Promise<void> {
+  if (argument === undefined) return;
+  const found = await view.clusterName();
+  if (found === argument) return;
+  throw new CliError(
+    'refused',
+    `the control planes in this talosconfig say that their cluster is "${found}"; "${argument}" was asked for`,
+    'Check --dir, or leave the name out. Nothing was changed.',
+  );
+}
+
+interface Starting {
+  readonly cluster: OpenCluster;
+  readonly view: ClusterView;
+  readonly request: RotateRequest;
+}
+
+/** Shows the plan, asks, and stores the operation; nothing where the answer is no. */
+async function start(
+  invocation: Invocation,
+  { cluster, view, request }: Starting,
+): Promise<TalosOperation | undefined> {
+  const { environment, output } = invocation;
+  const { store } = cluster;
+  await checkName(invocation, view);
+  const now = environment.clock.now();
+  const settled = await settleLeftovers(store, now);
+  if (settled !== undefined) output.say(`note: ${settled}`);
+  const plan = await lookAtPlan(view, request, now);
+  output.people.write(`${plan.text}\n`);
+  if (plan.blocked !== undefined) throw new CliError('refused', plan.blocked.message, plan.blocked.advice);
+  if (!request.yes) {
+    if (environment.ask === undefined) {
+      throw new CliError(
+        'declined',
+        'nobody is there to confirm the plan',
+        'Give --yes to start without a question. Nothing was changed.',
+      );
+    }
+    if (!(await environment.ask.confirm('Start?'))) {
+      output.say('nothing was changed');
+      return undefined;
+    }
+  }
+  const { bundle } = await store.readState();
+  const renewed = await refreshTalosconfig({ files: credentialFiles(store.directory), bundle, now });
+  if (renewed.said !== undefined) output.say(`note: ${renewed.said}`);
+  const created = await store.createOperation({
+    name: operationName(now),
+    spec: specOf(request),
+    finalizers: [ROTATION_FINALIZER],
+  });
+  output.say(`operation ${created.metadata.name} (uid ${created.metadata.uid})`);
+  return created;
+}
+
+/** Goes on with an operation that was interrupted; its targets were frozen when it began. */
+async function resume(
+  { output }: Invocation,
+  operation: TalosOperation,
+  request: RotateRequest,
+): Promise<TalosOperation> {
+  const { name, uid } = operation.metadata;
+  const { stage, caRotation } = operation.status;
+  const targets =
+    caRotation.targets.length > 0 ? sortCaTargets(caRotation.targets) : targetsOf({ operation, store: NO_RECORD });
+  if (request.isChosen && targets.join() !== request.targets.join()) {
+    throw new CliError(
+      'refused',
+      `the operation ${name} is under way and replaces ${targets.join(', ')}; ${request.targets.join(', ')} was asked for`,
+      `Finish it first (ichor cluster rotate-ca without --ca), or abandon it: ichor operation delete ${name}`,
+    );
+  }
+  if (operation.spec.paused) {
+    throw new CliError(
+      'refused',
+      `the operation ${name} is paused in stage ${stage}`,
+      `Let it go on: ichor operation continue ${name}`,
+    );
+  }
+  output.say(`going on with the operation ${name} (uid ${uid}), stage ${stage}: ${targets.join(', ')}`);
+  return operation;
+}
+
+const NO_RECORD = { material: undefined, bundleReplaced: false, problems: [], otherOperations: [] };
+
+/** Says how it ended, and brings the credentials in the directory in line with that. */
+async function conclude(
+  { output, environment }: Invocation,
+  { cluster, view }: Omit<Starting, 'request'>,
+  { end, operation, observation }: RunOutcome,
+): Promise<ExitName> {
+  const { clock, interrupted } = environment;
+  if (end === 'detached') {
+    output.say('interrupted between two steps; the rotation stands safely. Run the same command again to go on');
+    await output.result({ end, operation }, '');
+    return 'detached';
+  }
+  if (end === 'stopped') {
+    await output.result({ end, operation }, '');
+    return 'handoff';
+  }
+  if (end === 'gone') {
+    const settled = await settleLeftovers(cluster.store, clock.now());
+    output.say(`the operation was deleted and the rotation abandoned${settled === undefined ? '' : `; ${settled}`}`);
+    await output.result({ end }, '');
+    return 'refused';
+  }
+  const done = await finishCredentials({
+    store: cluster.store,
+    view,
+    clock,
+    signal: interrupted,
+    makeKubeconfig: false,
+    onWaiting: (error) => output.say(`waiting for the Kubernetes API: ${error.message}`),
+  });
+  for (const line of done) output.say(line);
+  const completion = completionOf(operation, observation);
+  await output.result({ end, operation, ...completion }, completionText(completion));
+  return 'ok';
+}

@@ -1,0 +1,110 @@
+import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
+import type { Observation } from '../../rotation/observation.ts';
+import type { EmbeddedStore } from '../../store/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { ClusterView } from '../cluster-view.ts';
+import type { CliEnvironment } from '../environment.ts';
+import { acknowledge, offerCredentials } from '../handoff/handoff.ts';
+import type { Output } from '../output.ts';
+import { createProgress, type Progress } from '../progress/follow.ts';
+
+/** Everything that a run of an operation needs. */
+export interface RunContext {
+  readonly environment: CliEnvironment;
+  readonly output: Output;
+  readonly store: EmbeddedStore;
+  readonly view: ClusterView;
+  readonly log: Logger;
+  /** Stay at the hand-off until the credentials are taken. */
+  readonly follow: boolean;
+  /** Ask nothing; with `follow`, take the credentials. */
+  readonly yes: boolean;
+}
+
+/** How a run ended, and what was seen last. */
+export interface RunOutcome {
+  readonly end: RunEnd;
+  readonly operation: TalosOperation | undefined;
+  readonly observation: Observation | undefined;
+}
+
+/**
+ * Runs the engine on one operation in this process, shows how it goes, and takes
+ * care of the hand-off when its stage comes. Ctrl-C ends it between two effects.
+ */
+export async function runRotation(context: RunContext, name: string): Promise<RunOutcome> {
+  const { environment, output, store } = context;
+  const { clock, interrupted } = environment;
+  const connections = await environment.connections();
+  const engine = createEngine({ ports: { clock, connections, store } });
+  const progress = createProgress(output, clock);
+  let last: Reconciled | undefined;
+  let isOffered = false;
+  try {
+    const end = await runOperation({
+      engine,
+      clock,
+      name,
+      signal: interrupted,
+      async onLook(reconciled) {
+        last = reconciled;
+        logLook(context.log, reconciled);
+        progress.look(reconciled);
+        const { decision } = reconciled;
+        const isWaiting = decision.kind === 'wait' && decision.reason === 'AwaitingCredentials';
+        if (!isWaiting || isOffered) return false;
+        isOffered = true;
+        return handOff(context, progress, name);
+      },
+    });
+    return { end, operation: last?.operation, observation: last?.observation };
+  } catch (error) {
+    // Interrupted in the middle of a wait of the hand-off.
+    if (interrupted.aborted) return { end: 'detached', operation: last?.operation, observation: last?.observation };
+    throw error;
+  } finally {
+    progress.end();
+    engine.close();
+  }
+}
+
+/** Offers the new credentials, and takes them where that was asked for; `true` ends the run. */
+async function handOff(context: RunContext, progress: Progress, name: string): Promise<boolean> {
+  const { environment, store, view, follow, yes } = context;
+  const connections = await environment.connections();
+  const { clock, interrupted, ask } = environment;
+  const say = (line: string): void => progress.say(line);
+  const offer = await offerCredentials({ store, view, connections, clock, signal: interrupted, say });
+  const where = `${offer.files.path('talosconfig')}.new and ${offer.files.path('kubeconfig')}.new`;
+  say(`new credentials are in ${where}; each control plane answered to them:`);
+  for (const line of offer.tried) say(`  ${line}`);
+  if (!(follow && yes)) {
+    if (ask === undefined || yes) return stayOrStop(say, follow);
+    const question = 'Take them into use? The old ones stop working in the next stages.';
+    if (!(await ask.confirm(question))) return stayOrStop(say, follow);
+  }
+  await acknowledge(store, offer.files, name);
+  say(
+    `the new credentials are in use: ${offer.files.path('talosconfig')} and ${offer.files.path('kubeconfig')}; the old ones are kept as *.old until the end`,
+  );
+  return false;
+}
+
+function stayOrStop(say: (line: string) => void, follow: boolean): boolean {
+  say(adviceFor('AwaitingCredentials'));
+  return !follow;
+}
+
+function logLook(log: Logger, { decision, operation }: Reconciled): void {
+  const { name, uid } = operation.metadata;
+  log.info(decision.kind, {
+    operation: name,
+    uid,
+    stage: operation.status.stage,
+    reason: decision.reason,
+    message: decision.message,
+    effect: decision.kind === 'act' ? decision.effect.kind : undefined,
+    machine: decision.kind === 'act' && 'machine' in decision.effect ? decision.effect.machine : undefined,
+  });
+}

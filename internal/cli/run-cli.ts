@@ -1,0 +1,100 @@
+import { styleText } from 'node:util';
+import { Argument, Command as CommanderCommand, CommanderError, Option } from 'commander';
+import { explain } from './cli-error.ts';
+import { type Command, text } from './command.ts';
+import { COMMANDS, NOUNS } from './commands/index.ts';
+import type { CliEnvironment } from './environment.ts';
+import { type ExitName, exitCode, exitCodeTable } from './exit-codes.ts';
+import { createOutput, mayColor, type OutputFormat } from './output.ts';
+
+/**
+ * Runs one command line.
+ *
+ * @param argv what follows the program's name
+ * @returns the exit code; see `EXIT_CODES`
+ */
+export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
+  let exit: ExitName = 'ok';
+  const program = createProgram(environment, (ended) => {
+    exit = ended;
+  });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode(exit);
+  } catch (error) {
+    if (error instanceof CommanderError) return exitCode(error.exitCode === 0 ? 'ok' : 'usage');
+    return exitCode(reportError(error, environment));
+  }
+}
+
+/** Says what went wrong and what to do next. */
+function reportError(error: unknown, { stderr, env }: CliEnvironment): ExitName {
+  const { exit, message, advice } = explain(error);
+  const label = mayColor(stderr, env) ? styleText('red', 'error:', { validateStream: false }) : 'error:';
+  stderr.write(`${label} ${message}\n`);
+  if (advice !== undefined) stderr.write(`${advice}\n`);
+  return exit;
+}
+
+function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => void): CommanderCommand {
+  const program = new CommanderCommand('ichor')
+    .description('Replaces every certificate authority and key of a Talos Linux cluster while it serves.')
+    .exitOverride()
+    .enablePositionalOptions()
+    .helpCommand('help [command]', 'show the help of a command, or exit-codes')
+    .addHelpText('after', '\nRun ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.')
+    .configureOutput({
+      writeOut: (line) => environment.stdout.write(line),
+      writeErr: (line) => environment.stderr.write(line),
+      getOutHelpWidth: () => environment.stdout.columns,
+      getErrHelpWidth: () => environment.stderr.columns,
+    });
+  const groups = new Map(
+    NOUNS.map(({ noun, summary }) => [noun, inherit(program, program.command(noun)).description(summary)]),
+  );
+  for (const command of COMMANDS) {
+    const [first = '', second] = command.path;
+    const parent = second === undefined ? program : groups.get(first);
+    if (parent === undefined)
+      throw new Error(`the command ${command.path.join(' ')} has a noun that NOUNS does not list`);
+    addCommand(parent, command, { environment, ended });
+  }
+  // A command that is never run: it makes `ichor help exit-codes` print the table.
+  inherit(program, program.command('exit-codes', { hidden: true }))
+    .helpOption(false)
+    .configureHelp({ formatHelp: () => `${exitCodeTable()}\n` })
+    .action(() => environment.stdout.write(`${exitCodeTable()}\n`));
+  return program;
+}
+
+function inherit(parent: CommanderCommand, child: CommanderCommand): CommanderCommand {
+  return child.copyInheritedSettings(parent);
+}
+
+interface Running {
+  readonly environment: CliEnvironment;
+  readonly ended: (exit: ExitName) => void;
+}
+
+function addCommand(parent: CommanderCommand, command: Command, { environment, ended }: Running): void {
+  const added = inherit(parent, parent.command(command.path.at(-1) ?? ''))
+    .summary(command.summary)
+    .description(command.summary);
+  if (command.details !== undefined) added.addHelpText('after', `\n${command.details}`);
+  if (command.argument !== undefined) {
+    const argument = new Argument(command.argument.name, command.argument.summary);
+    added.addArgument(command.argument.choices === undefined ? argument : argument.choices(command.argument.choices));
+  }
+  for (const spec of command.options) {
+    const option = new Option(spec.flags, spec.summary);
+    if (spec.choices !== undefined) option.choices(spec.choices);
+    if (spec.default !== undefined) option.default(spec.default);
+    added.addOption(option);
+  }
+  added.action(async () => {
+    const options = added.opts();
+    const format = (text(options, 'output') ?? 'text') as OutputFormat;
+    const output = createOutput(environment, format);
+    ended(await command.run({ argument: added.args[0], options, environment, output }));
+  });
+}

@@ -1,0 +1,3 @@
+// Public.
+export { createSilentLogger, type LogFields, type Logger } from './logger.ts';
+export { openPinoLogger } from './pino-logger.ts';
