@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { createKubeClient, type KubeClient, type KubeClientOptions } from '../../pkg/kube/index.ts';
 import { type CertificateAndKey, issueLeaf, toPkcs8 } from '../../pkg/pki/index.ts';
 import { aCa } from './certificates.ts';
@@ -33,6 +34,10 @@ export interface KubeServer {
   connections(): number;
   /** How many of them are open. */
   open(): number;
+  /** How many of them continued an earlier TLS session instead of proving themselves. */
+  resumed(): number;
+  /** Serves another certificate from the next handshake on. */
+  serve(certificate: CertificateAndKey): void;
   /** Cuts every open connection, as a machine that loses its power does not: with a reset. */
   cut(): void;
   /** A client that trusts this server alone, anonymous unless overridden. */
@@ -62,6 +67,7 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
   const seen: SeenRequest[] = [];
   const sockets = new Map<Socket, number>();
   let made = 0;
+  let resumed = 0;
   const server = createServer({
     cert: leaf.certificate.pem,
     key: toPkcs8(leaf.key).expose(),
@@ -69,8 +75,9 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
       ? {}
       : { ca: options.onlyClientsOf.certificate.pem, requestCert: true, rejectUnauthorized: true }),
   });
-  server.on('secureConnection', (socket: Socket) => {
+  server.on('secureConnection', (socket: TLSSocket) => {
     made += 1;
+    if (socket.isSessionReused()) resumed += 1;
     sockets.set(socket, made);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
@@ -88,6 +95,8 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
     seen,
     connections: () => made,
     open: () => sockets.size,
+    resumed: () => resumed,
+    serve: (next) => server.setSecureContext({ cert: next.certificate.pem, key: toPkcs8(next.key).expose() }),
     cut: () => {
       for (const socket of sockets.keys()) socket.destroy();
     },
