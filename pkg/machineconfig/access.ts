@@ -1,3 +1,4 @@
+import { type Known, knownOf } from './known.ts';
 import { type Changes, changesOf } from './yaml/change.ts';
 import { createFieldReader, type FieldReader } from './yaml/nodes.ts';
 import { type ParsedMachineConfig, parseMachineConfig } from './yaml/parse.ts';
@@ -7,21 +8,23 @@ export interface Access {
   readonly config: ParsedMachineConfig;
   readonly fields: FieldReader;
   readonly changes: Changes;
+  readonly known: Known;
   /** What `read` gives, read once for this text: certificates and keys are costly to parse. */
   once<T>(name: string, read: () => T): T;
 }
 
 /** Parses a configuration for reading and changing. */
-export function accessOf(text: string, where?: string): Access {
+export function accessOf(text: string, where?: string, known: Known = knownOf([])): Access {
   const config = parseMachineConfig(text, where);
-  const known = new Map<string, unknown>();
+  const read = new Map<string, unknown>();
   return {
     config,
     fields: createFieldReader(config),
     changes: changesOf(config),
-    once<T>(name: string, read: () => T): T {
-      if (!known.has(name)) known.set(name, read());
-      return known.get(name) as T;
+    known,
+    once<T>(name: string, first: () => T): T {
+      if (!read.has(name)) read.set(name, first());
+      return read.get(name) as T;
     },
   };
 }

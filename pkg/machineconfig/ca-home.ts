@@ -1,8 +1,8 @@
 import type { ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
-import { type Certificate, type Fingerprint, keyFingerprint, type PrivateKeyPem } from '../pki/index.ts';
+import type { Certificate, Fingerprint, PrivateKeyPem } from '../pki/index.ts';
 import type { Access } from './access.ts';
 import { MachineConfigError } from './error.ts';
-import { certificatesIn, privateKeyIn, type ScalarField } from './material.ts';
+import { certificatesIn, keyFingerprintIn, type ScalarField } from './material.ts';
 import type { Shape } from './shapes/shape.ts';
 import type { Arrangement, Block, Entries } from './trust-list.ts';
 import type { Edit } from './yaml/edits.ts';
@@ -105,9 +105,7 @@ function readIssuing(access: Access, { shape, map, path, issuingKey }: CaLocatio
     keyFingerprint: () =>
       keyField === undefined
         ? undefined
-        : access.once(keyField.path, () =>
-            keyFingerprint(privateKeyIn(access, keyField, shape.read(access, keyField))),
-          ),
+        : access.once(keyField.path, () => keyFingerprintIn(access, keyField, shape.read(access, keyField))),
     line: placeAt(access.config, scalar.range[0]).line ?? 1,
     set: (next, key) => [
       ...access.changes.setScalar(scalar, shape.write(next)),

@@ -1,4 +1,5 @@
 import { type Access, accessOf } from './access.ts';
+import { knownOf } from './known.ts';
 import type { Change, DriftItem, RenderStage, StageName, Standing } from './model.ts';
 import { type RenderOptions, render } from './render.ts';
 import { inRenderingOrder, rendererOf } from './targets/index.ts';
@@ -62,7 +63,7 @@ export function renderStage(
   stage: RenderStage,
   options: RenderOptions,
 ): string {
-  return render(accessOf(config, options.where), changes, stage, options);
+  return render(accessOf(config, options.where, knownOf(changes)), changes, stage, options);
 }
 
 /** Where a configuration stands for one change; {@link explainStage} gives the reason for `Foreign`. */
@@ -76,7 +77,7 @@ export function stageOf(config: string, change: Change, where?: string): StageNa
  * @throws {MachineConfigError} for text that is no machine configuration, and for broken certificates and keys.
  */
 export function explainStage(config: string, change: Change, where?: string): Standing {
-  return rendererOf(change).stand(accessOf(config, where), change);
+  return rendererOf(change).stand(accessOf(config, where, knownOf([change])), change);
 }
 
 /**
@@ -85,7 +86,7 @@ export function explainStage(config: string, change: Change, where?: string): St
  * where the configuration is at the stage.
  */
 export function drift(config: string, changes: readonly Change[], stage: RenderStage, where?: string): DriftItem[] {
-  return driftOf(accessOf(config, where), changes, stage);
+  return driftOf(accessOf(config, where, knownOf(changes)), changes, stage);
 }
 
 function driftOf(access: Access, changes: readonly Change[], stage: RenderStage): DriftItem[] {

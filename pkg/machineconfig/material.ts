@@ -1,11 +1,13 @@
 import type { Scalar } from 'yaml';
 import {
   type Certificate,
+  type Fingerprint,
+  keyFingerprint,
   PkiError,
-  type PrivateKeyPem,
   type PublicKey,
   parsePrivateKey,
   parsePublicKeys,
+  Secret,
   scanCertificates,
 } from '../pki/index.ts';
 import type { Access } from './access.ts';
@@ -45,15 +47,23 @@ export function fromBase64(access: Access, field: ScalarField): string {
  * @throws {MachineConfigError} `bad-value` with the line of the field.
  */
 export function certificatesIn(access: Access, field: ScalarField, pem: string): Certificate[] {
+  const blocks = pem.split(/(?<=-----END CERTIFICATE-----\n)/).map((block) => access.known.certificates.get(block));
+  if (blocks.every((block) => block !== undefined)) return blocks;
   const { certificates, problems } = scanCertificates(pem);
   const [problem] = problems.filter(({ kind }) => kind !== 'duplicate');
   if (problem !== undefined) throw badValue(access, field, problem.message);
   return [...certificates];
 }
 
-/** Reads a private key. @throws {MachineConfigError} `bad-value`; nothing in it holds key bytes. */
-export function privateKeyIn(access: Access, field: ScalarField, pem: string): PrivateKeyPem {
-  return translated(access, field, () => parsePrivateKey(pem));
+/**
+ * The fingerprint of the public half of a private key.
+ *
+ * @throws {MachineConfigError} `bad-value` for what is no private key; nothing in it holds key bytes.
+ */
+export function keyFingerprintIn(access: Access, field: ScalarField, pem: string): Fingerprint {
+  const held = Secret.of('private-key', pem);
+  const known = access.known.keys.find(({ key }) => key.equals(held));
+  return known?.fingerprint ?? translated(access, field, () => keyFingerprint(parsePrivateKey(held)));
 }
 
 /**
@@ -62,7 +72,8 @@ export function privateKeyIn(access: Access, field: ScalarField, pem: string): P
  * @throws {MachineConfigError} `bad-value`: a bad one keeps kube-apiserver from starting.
  */
 export function publicKeysIn(access: Access, field: ScalarField, pem: string): PublicKey[] {
-  return translated(access, field, () => parsePublicKeys(pem));
+  const known = access.known.publicKeys.get(pem);
+  return known === undefined ? translated(access, field, () => parsePublicKeys(pem)) : [known];
 }
 
 /** Runs a reader of `pkg/pki` and gives its refusal the place in the configuration. */

@@ -8,6 +8,11 @@ const ORDER = ['KubeAggregatorCAConfig', 'KubeEtcdEncryptionConfig', 'KubeServic
 /** A kind of document that can take over fields of the old document. */
 export type MovableKind = (typeof ORDER)[number];
 
+/** Whether an edit adds a document at the end of the text, which then has to end in a newline. */
+export function isAppendedDocument({ start, text }: Edit, length: number): boolean {
+  return start === length && text.startsWith('---');
+}
+
 /**
  * Adds a typed document: before the first existing one that Talos writes later,
  * else at the end, so that several moves give the same text in any order.
@@ -20,10 +25,7 @@ export function addDocument({ config }: Access, kind: MovableKind, fields: Reado
   const body = lines.join(eol) + eol;
   const later: readonly string[] = ORDER.slice(ORDER.indexOf(kind) + 1);
   const next = config.documents.find((document) => later.includes(document.kind));
-  if (next === undefined) {
-    const isUnterminated = text.length > 0 && !text.endsWith('\n');
-    return { start: text.length, end: text.length, text: `${isUnterminated ? eol : ''}---${eol}${body}` };
-  }
+  if (next === undefined) return { start: text.length, end: text.length, text: `---${eol}${body}` };
   const hasMarker = text.startsWith('---', next.start);
   return { start: next.start, end: next.start, text: hasMarker ? `---${eol}${body}` : `${body}---${eol}` };
 }

@@ -1,10 +1,11 @@
 import { type Access, accessOf } from './access.ts';
 import { MachineConfigError } from './error.ts';
 import type { Change, RenderStage } from './model.ts';
+import { isAppendedDocument } from './new-document.ts';
 import { refuseProblems, refuseUnknownKinds } from './problems.ts';
 import { inRenderingOrder, rendererOf } from './targets/index.ts';
 import { parseTalosVersion } from './version.ts';
-import { applyEdits } from './yaml/edits.ts';
+import { applyEdits, type Edit } from './yaml/edits.ts';
 
 /** What a rendering depends on besides the configuration and the changes. */
 export interface RenderOptions {
@@ -20,30 +21,28 @@ export interface RenderOptions {
  * @throws {MachineConfigError} as `renderStage` does.
  */
 export function render(access: Access, changes: readonly Change[], stage: RenderStage, options: RenderOptions): string {
-  const { text } = access.config;
-  const whole = terminated(access);
-  const rendered = edited(whole, changes, stage, options);
-  if (rendered === whole.config.text) return text;
-  prove(rendered, changes, stage, options.where);
+  const { text, eol, where, documents, legacy } = access.config;
+  const edits = editsFor(access, changes, stage, options);
+  // A literal block at the end of a file ends in a newline only if the file does, and a document
+  // begins on a line of its own: then the file gets its last newline before anything is written there.
+  const isTypedLast = documents.at(-1) !== legacy;
+  const needsNewline =
+    !text.endsWith('\n') &&
+    edits.length > 0 &&
+    (isTypedLast || edits.some((edit) => isAppendedDocument(edit, text.length)));
+  if (needsNewline) return render(accessOf(text + eol, where, access.known), changes, stage, options);
+  const rendered = applyEdits(text, edits);
+  if (rendered === text) return text;
+  prove(accessOf(rendered, where, access.known), changes, stage);
   return rendered;
 }
 
-/**
- * A literal block at the very end of a file needs the file's last newline to end
- * in one itself, so a last typed document gets it before anything is written there.
- */
-function terminated(access: Access): Access {
-  const { text, eol, where, documents, legacy } = access.config;
-  if (text.endsWith('\n') || documents.at(-1) === legacy) return access;
-  return accessOf(text + eol, where);
-}
-
-function edited(access: Access, changes: readonly Change[], stage: RenderStage, options: RenderOptions): string {
+function editsFor(access: Access, changes: readonly Change[], stage: RenderStage, options: RenderOptions): Edit[] {
   const version = parseTalosVersion(options.talosVersion);
-  const { where, text } = access.config;
+  const { where } = access.config;
   refuseUnknownKinds(access, version);
   refuseProblems(access);
-  const edits = inRenderingOrder(access, changes).flatMap((change) => {
+  return inRenderingOrder(access, changes).flatMap((change) => {
     const renderer = rendererOf(change);
     const standing = renderer.stand(access, change);
     if (standing.stage === 'NotConcerned') return [];
@@ -53,12 +52,10 @@ function edited(access: Access, changes: readonly Change[], stage: RenderStage, 
     }
     return renderer.render(access, change, { stage, version });
   });
-  return edits.length === 0 ? text : applyEdits(text, edits);
 }
 
 /** A splice gone wrong must never reach a machine: what was written is read back. */
-function prove(rendered: string, changes: readonly Change[], stage: RenderStage, where: string | undefined): void {
-  const written = accessOf(rendered, where);
+function prove(written: Access, changes: readonly Change[], stage: RenderStage): void {
   refuseProblems(written);
   for (const change of changes) {
     const { stage: reached } = rendererOf(change).stand(written, change);

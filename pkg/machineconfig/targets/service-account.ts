@@ -1,9 +1,9 @@
 import type { Scalar } from 'yaml';
-import { type Fingerprint, keyFingerprint, type ServiceAccountKey } from '../../pki/index.ts';
+import type { Fingerprint, ServiceAccountKey } from '../../pki/index.ts';
 import type { Access } from '../access.ts';
 import { type AcceptedList, readList } from '../ca-home.ts';
 import { MachineConfigError } from '../error.ts';
-import { privateKeyIn, publicKeysIn, type ScalarField } from '../material.ts';
+import { keyFingerprintIn, publicKeysIn, type ScalarField } from '../material.ts';
 import type {
   DriftItem,
   RenderRequest,
@@ -86,8 +86,8 @@ function readHome(access: Access): ServiceAccountHome | undefined {
 }
 
 function homeAt(access: Access, shape: Shape, field: ScalarField): Omit<ServiceAccountHome, 'accepted'> {
-  const key = privateKeyIn(access, field, shape.read(access, field));
-  return { shape: shape.name, path: field.path, issuer: keyFingerprint(key), scalar: field.scalar };
+  const issuer = keyFingerprintIn(access, field, shape.read(access, field));
+  return { shape: shape.name, path: field.path, issuer, scalar: field.scalar };
 }
 
 /** The list of accepted public keys, one level below the document. */

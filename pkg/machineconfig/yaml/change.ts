@@ -71,13 +71,23 @@ function insertLines({ text, eol }: SourceText, at: number, lines: readonly stri
   return { start: at, end: at, text: isUnterminated ? eol + written : written + eol };
 }
 
-/** Whole lines out of the text. At the end of a file without a last newline, the newline before goes too. */
-function removeLines({ text }: SourceText, from: number, to: number): Edit {
-  const start = lineStart(text, from);
-  const end = lineEnd(text, to);
-  const isUnterminated = end === text.length && text[end - 1] !== '\n';
-  const before = isUnterminated && start > 0 ? start - (text[start - 2] === '\r' ? 2 : 1) : start;
-  return { start: before, end, text: '' };
+/**
+ * Whole lines out of the text, those that touch as one edit. Where they reach the
+ * end of a file without a last newline, the newline before them goes too.
+ */
+function removeLines({ text }: SourceText, extents: readonly (readonly [number, number])[]): Edit[] {
+  const merged: { start: number; end: number; readonly text: '' }[] = [];
+  for (const [from, to] of extents) {
+    const start = lineStart(text, from);
+    const end = lineEnd(text, to);
+    const last = merged.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else merged.push({ start, end, text: '' });
+  }
+  const last = merged.at(-1);
+  const isUnterminated = last?.end === text.length && text[text.length - 1] !== '\n';
+  if (last !== undefined && isUnterminated && last.start > 0) last.start -= text[last.start - 2] === '\r' ? 2 : 1;
+  return merged;
 }
 
 function addField(source: SourceText, map: YAMLMap, after: string, key: string, value: Value): Edit[] {
@@ -111,14 +121,11 @@ function removeField(source: SourceText, map: YAMLMap, key: string): Edit[] {
     );
   const { value } = pair;
   if (value === null || !isSeq(value) || value.flow) {
-    return [removeLines(source, pair.key.range[0], pairContentEnd(source.text, pair))];
+    return removeLines(source, [[pair.key.range[0], pairContentEnd(source.text, pair)]]);
   }
   // Comments between the items of a list are not ours: only the key and the items go.
   const items = value.items.map((_, position) => itemExtent(source.text, value, position));
-  return mergeTouching([
-    removeLines(source, pair.key.range[0], pair.key.range[1]),
-    ...items.map(([start, end]) => removeLines(source, start, end)),
-  ]);
+  return removeLines(source, [[pair.key.range[0], pair.key.range[1]], ...items]);
 }
 
 function addItems(source: SourceText, list: YAMLSeq, at: number, values: readonly Value[]): Edit[] {
@@ -147,13 +154,11 @@ function removeItems(source: SourceText, list: YAMLSeq, positions: ReadonlySet<n
       items.map((item) => [item.range[0], item.range[1]]),
       positions,
     );
-  const edits = [...positions]
-    .sort((a, b) => a - b)
-    .map((position) => {
-      const [start, end] = itemExtent(source.text, list, position);
-      return removeLines(source, start, end);
-    });
-  return mergeTouching(edits);
+  const ordered = [...positions].sort((a, b) => a - b);
+  return removeLines(
+    source,
+    ordered.map((position) => itemExtent(source.text, list, position)),
+  );
 }
 
 function replaceItem(source: SourceText, list: YAMLSeq, at: number, value: Value): Edit[] {
@@ -214,17 +219,4 @@ function layoutOf({ text }: SourceText, map: YAMLMap): Layout {
 function stepBelow(text: string, list: YAMLSeq): number {
   const map = (list.items as AnyNode[]).find((item) => isMap(item));
   return map !== undefined && isMap(map) ? layoutOf({ text, where: undefined, eol: '\n' }, map).step : 4;
-}
-
-function mergeTouching(edits: readonly Edit[]): Edit[] {
-  const merged: Edit[] = [];
-  for (const edit of edits) {
-    const last = merged.at(-1);
-    if (last !== undefined && edit.start <= last.end) {
-      merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, edit.end), text: '' };
-    } else {
-      merged.push(edit);
-    }
-  }
-  return merged;
 }
