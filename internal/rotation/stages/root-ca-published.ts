@@ -3,6 +3,9 @@ import { type Decision, waitFor } from '../decision.ts';
 import { hold } from '../hold.ts';
 import { conditionOf } from './condition.ts';
 
+/** As old as the cluster: where its kube-root-ca.crt is stale again, the old CA was published again. */
+const OLDEST_NAMESPACE = 'kube-system';
+
 /** Every namespace's kube-root-ca.crt is the new CA before the old one is dropped: pods started from then on trust the right one. */
 export function rootCaPublished(context: Context): Decision | undefined {
   const reading = context.observation.kubernetes.rootCa;
@@ -17,7 +20,9 @@ export function rootCaPublished(context: Context): Decision | undefined {
     ? `kube-root-ca.crt is the new CA in all ${total} namespaces`
     : `kube-root-ca.crt is not the new CA in ${stale.length} of ${total} namespaces: ${names}`;
   // The condition keeps the moment: pods that started before it have read the old CA.
-  if ((conditionOf(context, 'RootCaPublished')?.status === 'True') !== published) {
+  const wasPublished = conditionOf(context, 'RootCaPublished')?.status === 'True';
+  // A namespace that was made this moment does not undo it, or its workloads would be restarted again and again.
+  if (published ? !wasPublished : wasPublished && stale.includes(OLDEST_NAMESPACE)) {
     return {
       kind: 'act',
       effect: { kind: 'update-status' },
