@@ -82,6 +82,7 @@ export function anOperation(options: OperationOptions = {}): TalosOperation {
 const SETTLED: readonly OperationCondition[] = [
   aCondition('AggregatorAccepted', 'True', 1000),
   aCondition('AuthenticationReset', 'True', 1000),
+  aCondition('RootCaPublished', 'True', 1000),
 ];
 
 /** A condition that changed this many seconds ago. */

@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest';
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import type { MachineOptions, Stands } from '../../test/builders/machine.ts';
+import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { contextOf, decide } from './decide.ts';
+import { isBehind, pass } from './pass.ts';
+
+const STEPS = [
+  ['Accepting', 'Before'],
+  ['Issuing', 'Accepting'],
+  ['Dropping', 'Issuing'],
+] as const;
+
+/** A pass at its start: every machine stands where the stage before left it. */
+function atStart(stage: 'Accepting' | 'Issuing' | 'Dropping', options: ObservationOptions = {}) {
+  const [, stands] = STEPS.find(([name]) => name === stage) ?? STEPS[0];
+  return anObservation({ stage, stands, status: { applied: [] }, ...options });
+}
+
+/** Machines that have the stage's configuration already. */
+function done(stands: Stands, ...names: string[]): Record<string, MachineOptions> {
+  return Object.fromEntries(names.map((name) => [name, { stands }]));
+}
+
+describe('a pass', () => {
+  it.each(STEPS)('in %s tells the first control plane, with its boot and its kube-apiserver on record', (stage) => {
+    expect(decide(atStart(stage))).toEqual({
+      kind: 'act',
+      effect: { kind: 'apply-config', machine: 'cp1', stage },
+      reason: 'ApplyingConfiguration',
+      message: `cp1: applying the configuration of ${stage}`,
+      mark: {
+        applied: [
+          {
+            machine: 'cp1',
+            stage,
+            bootID: 'boot-1',
+            apiServerInstance: 'container-1',
+            appliedAt: '2026-11-05T12:00:00.000Z',
+          },
+        ],
+        etcdRestarted: [],
+      },
+    });
+  });
+
+  it('replaces the record of an earlier stage and takes the machine off the list of rebooted ones', () => {
+    const status = {
+      applied: [wasTold('cp1', 'Accepting'), wasTold('cp2', 'Accepting')],
+      etcdRestarted: ['cp1', 'cp2'],
+    };
+
+    expect(decide(atStart('Issuing', { status }))).toMatchObject({
+      mark: {
+        applied: [
+          { machine: 'cp2', stage: 'Accepting' },
+          { machine: 'cp1', stage: 'Issuing', bootID: 'boot-1', apiServerInstance: 'container-1' },
+        ],
+        etcdRestarted: ['cp2'],
+      },
+    });
+  });
+
+  it('goes on to the second control plane once the first is proved', () => {
+    const except = done('Accepting', 'cp1');
+
+    expect(decide(atStart('Accepting', { except, status: { applied: [wasTold('cp1', 'Accepting')] } }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp2', stage: 'Accepting' },
+    });
+  });
+
+  it('tells one worker first, as canary', () => {
+    const except = done('Accepting', 'cp1', 'cp2', 'cp3');
+
+    expect(decide(atStart('Accepting', { workers: 4, except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'w1', stage: 'Accepting' },
+      message: 'w1: applying the configuration of Accepting',
+    });
+  });
+
+  it('waits for the canary before it tells another worker', () => {
+    const except = { ...done('Accepting', 'cp1', 'cp2', 'cp3'), w1: { stands: 'Accepting', runs: 'Before' } as const };
+    const applied = [wasTold('w1', 'Accepting', { appliedAt: ago(5) })];
+
+    expect(decide(atStart('Accepting', { workers: 4, except, status: { applied } }))).toEqual({
+      kind: 'wait',
+      reason: 'ProvingMachine',
+      message: 'w1: apid accepts a01da01da01d; expected a01da01da01d and afafafafafaf',
+      recheckAfterMs: 1500,
+    });
+  });
+
+  it('then tells five at a time, each with its own record', () => {
+    const except = done('Accepting', 'cp1', 'cp2', 'cp3', 'w1');
+    const decision = decide(atStart('Accepting', { workers: 8, except }));
+
+    expect(decision).toMatchObject({
+      effect: { kind: 'apply-configs', machines: ['w2', 'w3', 'w4', 'w5', 'w6'], stage: 'Accepting' },
+      message: 'w2, w3, w4, w5, w6: applying the configuration of Accepting',
+    });
+    expect(decision.kind === 'act' && decision.mark?.applied?.map((each) => each.machine)).toEqual([
+      'w2',
+      'w3',
+      'w4',
+      'w5',
+      'w6',
+    ]);
+  });
+
+  it('tells the last batch that is left', () => {
+    const except = done('Accepting', 'cp1', 'cp2', 'cp3', 'w1', 'w2');
+
+    expect(decide(atStart('Accepting', { workers: 4, except }))).toMatchObject({
+      effect: { kind: 'apply-configs', machines: ['w3', 'w4'] },
+    });
+  });
+
+  it('tells no worker before every control plane is proved', () => {
+    const except = {
+      ...done('Accepting', 'cp1', 'cp2'),
+      cp3: { stands: 'Accepting', apiServer: 'failing: etcd' } as const,
+    };
+    const applied = [wasTold('cp3', 'Accepting', { appliedAt: ago(10) })];
+
+    expect(decide(atStart('Accepting', { except, status: { applied } }))).toMatchObject({
+      kind: 'wait',
+      reason: 'ProvingMachine',
+      message: 'cp3: its kube-apiserver does not answer /readyz: failing: etcd',
+    });
+  });
+
+  it('takes up a machine that joined while the stage was on', () => {
+    const except = { cp2: { stands: 'Before' } as const };
+
+    expect(decide(anObservation({ except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp2', stage: 'Accepting' },
+    });
+  });
+
+  it('is over for a stage when every machine stands at it and is proved', () => {
+    expect(pass(contextOf(anObservation()))).toBeUndefined();
+  });
+
+  it('tells workers nothing where only control planes are concerned', () => {
+    const observation = atStart('Accepting', { targets: ['etcd'], except: done('Accepting', 'cp1', 'cp2', 'cp3') });
+
+    expect(pass(contextOf(observation))).toBeUndefined();
+  });
+});
+
+describe('the gates of a pass', () => {
+  const inTheWay: [string, ObservationOptions, string, string][] = [
+    [
+      'a machine that does not answer',
+      { except: { w1: { unknown: 'unreachable' } } },
+      'MachineUnknown',
+      'w1 (10.0.0.1): connection refused',
+    ],
+    [
+      'a list of machines that is not complete',
+      { machinesIncomplete: 'no API server listed the Nodes' },
+      'MachineListIncomplete',
+      'no API server listed the Nodes',
+    ],
+    [
+      'a foreign edit',
+      { except: { cp3: { standing: { talos: { stage: 'Foreign', why: 'it accepts eeeeeeeeeeee' } } } } },
+      'ForeignConfiguration',
+      'cp3, talos: it accepts eeeeeeeeeeee',
+    ],
+    [
+      'an etcd member that is not healthy',
+      { except: { cp3: { talos: { etcdService: { running: true, healthy: false } } } } },
+      'EtcdNotWhole',
+      'etcd on cp3 is running but not healthy; expected healthy',
+    ],
+    [
+      'an alarm of etcd',
+      { except: { cp2: { etcd: { alarms: ['CORRUPT'] } } } },
+      'EtcdAlarm',
+      'etcd on cp2 reports CORRUPT; expected no alarm',
+    ],
+    [
+      'a kube-apiserver that is not ready',
+      { except: { cp3: { apiServer: 'failing: etcd' } } },
+      'ApiServerNotReady',
+      'kube-apiserver on cp3: failing: etcd; expected /readyz to answer ok',
+    ],
+    [
+      'a Node that is not Ready',
+      { except: { w1: { node: { ready: false, readyMessage: 'kubelet stopped posting' } } } },
+      'NodeNotReady',
+      'Node w1: kubelet stopped posting; expected Ready',
+    ],
+  ];
+
+  it.each(inTheWay)('%s blocks it', (_what, options, reason, message) => {
+    expect(decide(atStart('Accepting', options))).toEqual({ kind: 'blocked', reason, message, recheckAfterMs: 30_000 });
+  });
+
+  it('an etcd member that is not healthy blocks the workers as well', () => {
+    const sick = { talos: { etcdService: { running: true, healthy: false } } };
+    const except = { ...done('Accepting', 'cp1', 'cp2'), cp3: { stands: 'Accepting', ...sick } as const };
+
+    expect(decide(atStart('Accepting', { except }))).toEqual({
+      kind: 'blocked',
+      reason: 'EtcdNotWhole',
+      message: 'etcd on cp3 is running but not healthy; expected healthy',
+      recheckAfterMs: 30_000,
+    });
+  });
+});
+
+describe('isBehind', () => {
+  function behind(stage: 'Accepting' | 'Issuing' | 'Dropping', targets: readonly CaTarget[], options: MachineOptions) {
+    const context = contextOf(
+      anObservation({ stage, targets, controlPlanes: 1, workers: 0, except: { cp1: options } }),
+    );
+    const [machine] = context.observation.machines;
+    if (machine?.talos.known !== true) throw new Error('cp1 is known');
+    return isBehind(context, { ...machine, talos: machine.talos });
+  }
+
+  it.each([
+    ['Before', [true, true, true]],
+    ['Accepting', [false, true, true]],
+    ['Issuing', [false, false, true]],
+    ['Dropping', [false, false, false]],
+  ] as const)('a machine at %s is behind Accepting, Issuing, Dropping: %j', (stands, expected) => {
+    expect(
+      (['Accepting', 'Issuing', 'Dropping'] as const).map((stage) => behind(stage, ['talos'], { stands })),
+    ).toEqual(expected);
+  });
+
+  it('one target that lags is enough', () => {
+    expect(behind('Issuing', ['talos', 'etcd'], { standing: { etcd: { stage: 'Accepting' } } })).toBe(true);
+  });
+
+  it('a target that is not rotated does not count', () => {
+    expect(behind('Issuing', ['talos'], { standing: { etcd: { stage: 'Before' } } })).toBe(false);
+  });
+});
+
+describe('a machine that moves on', () => {
+  it('is told once: with the stage applied nothing is sent to it again', () => {
+    const except = { cp1: { stands: 'Accepting', instance: 'container-2' } } as const;
+    const status = { applied: [wasTold('cp1', 'Accepting', { bootID: 'boot-1', apiServerInstance: 'container-1' })] };
+
+    expect(decide(atStart('Accepting', { except, status }))).toMatchObject({ effect: { machine: 'cp2' } });
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import type { MachineOptions, Stands } from '../../test/builders/machine.ts';
+import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { print } from '../../test/builders/rotation-material.ts';
+import { contextOf, decide } from './decide.ts';
+import { unproved } from './proof.ts';
+
+type Stage = 'Accepting' | 'Issuing' | 'Dropping';
+
+/** What is not proved of the named machine. */
+function ask(name: string, options: ObservationOptions) {
+  const context = contextOf(anObservation(options));
+  const machine = context.observation.machines.find((each) => each.name === name);
+  if (machine?.talos.known !== true) throw new Error(`${name} is known`);
+  return unproved(context, { ...machine, talos: machine.talos });
+}
+
+const BEFORE: Readonly<Record<Stage, Stands>> = { Accepting: 'Before', Issuing: 'Accepting', Dropping: 'Issuing' };
+
+describe('a machine that runs with what the stage before left', () => {
+  const found: [CaTarget, Stage, 'cp1' | 'w1', string][] = [
+    ['talos', 'Accepting', 'cp1', 'apid accepts a01da01da01d; expected a01da01da01d and afafafafafaf'],
+    ['talos', 'Accepting', 'w1', 'apid accepts a01da01da01d; expected a01da01da01d and afafafafafaf'],
+    ['talos', 'Issuing', 'cp1', 'the Talos API is issued by a01da01da01d; expected afafafafafaf'],
+    ['talos', 'Issuing', 'w1', "apid's certificate is issued by a01da01da01d; expected afafafafafaf"],
+    ['talos', 'Dropping', 'cp1', 'apid accepts a01da01da01d, afafafafafaf; expected afafafafafaf alone'],
+    ['talos', 'Dropping', 'w1', 'apid accepts a01da01da01d, afafafafafaf; expected afafafafafaf alone'],
+    ['kubernetes', 'Accepting', 'cp1', 'kube-apiserver accepts b01db01db01d; expected b01db01db01d and bfbfbfbfbfbf'],
+    ['kubernetes', 'Accepting', 'w1', 'the kubelet accepts b01db01db01d; expected b01db01db01d and bfbfbfbfbfbf'],
+    ['kubernetes', 'Issuing', 'cp1', 'the Kubernetes API is issued by b01db01db01d; expected bfbfbfbfbfbf'],
+    ['kubernetes', 'Dropping', 'cp1', 'kube-apiserver accepts b01db01db01d, bfbfbfbfbfbf; expected bfbfbfbfbfbf alone'],
+    ['kubernetes', 'Dropping', 'w1', 'the kubelet accepts b01db01db01d, bfbfbfbfbfbf; expected bfbfbfbfbfbf alone'],
+    [
+      'etcd',
+      'Accepting',
+      'cp1',
+      "etcd's trust file holds c01dc01dc01d; expected c01dc01dc01d, cfcfcfcfcfcf in this order",
+    ],
+    [
+      'etcd',
+      'Issuing',
+      'cp1',
+      "etcd's trust file holds c01dc01dc01d, cfcfcfcfcfcf; expected cfcfcfcfcfcf, c01dc01dc01d in this order",
+    ],
+    [
+      'etcd',
+      'Dropping',
+      'cp1',
+      "etcd's trust file holds cfcfcfcfcfcf, c01dc01dc01d; expected cfcfcfcfcfcf in this order",
+    ],
+    [
+      'kubernetes-aggregator',
+      'Accepting',
+      'cp1',
+      'the aggregation layer accepts d01dd01dd01d; expected d01dd01dd01d and dfdfdfdfdfdf',
+    ],
+    [
+      'kubernetes-aggregator',
+      'Issuing',
+      'cp1',
+      'the aggregation layer is issued by d01dd01dd01d; expected dfdfdfdfdfdf',
+    ],
+    [
+      'kubernetes-aggregator',
+      'Dropping',
+      'cp1',
+      'the aggregation layer accepts d01dd01dd01d, dfdfdfdfdfdf; expected dfdfdfdfdfdf alone',
+    ],
+  ];
+
+  it.each(found)('%s, %s, %s: says what was found and what was expected', (target, stage, name, message) => {
+    const except: Record<string, MachineOptions> = { [name]: { runs: BEFORE[stage] } };
+
+    expect(ask(name, { stage, targets: [target], except })).toEqual({
+      reason: 'ProvingMachine',
+      message: `${name}: ${message}`,
+    });
+  });
+});
+
+describe('a machine that runs with the stage', () => {
+  const all = ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'] as const;
+
+  it.each(['Accepting', 'AwaitingCredentials', 'Issuing', 'Dropping', 'Finalizing'] as const)(
+    'is proved in %s',
+    (stage) => {
+      expect(ask('cp1', { stage, targets: all })).toBeUndefined();
+      expect(ask('w1', { stage, targets: all })).toBeUndefined();
+    },
+  );
+
+  it('keeps what its owner accepts besides both CAs', () => {
+    const pki = { talosAccepted: [print('a01d'), print('eeee'), print('afaf')] };
+
+    expect(ask('cp1', { targets: ['talos'], except: { cp1: { pki } } })).toBeUndefined();
+  });
+
+  it.each([
+    ['Accepting', 'Issuing'],
+    ['Accepting', 'Dropping'],
+    ['Issuing', 'Dropping'],
+  ] as const)('is proved in %s when it stands at %s already: what is done stays done', (stage, stands) => {
+    expect(ask('cp1', { stage, targets: all, except: { cp1: { stands } } })).toBeUndefined();
+    expect(ask('w1', { stage, targets: all, except: { w1: { stands } } })).toBeUndefined();
+  });
+});
+
+describe('a kubelet that is not back', () => {
+  it.each([
+    { running: false, healthy: false },
+    { running: true, healthy: false },
+  ])('is waited for (%j)', (kubelet) => {
+    expect(ask('w1', { except: { w1: { talos: { kubelet } } } })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'w1: its kubelet is not running and healthy',
+    });
+  });
+});
+
+describe('the kube-apiserver of a control plane that was told in this boot', () => {
+  const inThisBoot = wasTold('cp1', 'Accepting', { bootID: 'boot-1', apiServerInstance: 'container-1-of-before' });
+
+  it('must be another container where Talos restarts it', () => {
+    const except = { cp1: { instance: 'container-1-of-before' } };
+
+    expect(ask('cp1', { targets: ['kubernetes'], except, status: { applied: [inThisBoot] } })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'cp1: its kube-apiserver is still container container-1-; expected a new one',
+    });
+  });
+
+  it('must run', () => {
+    const except = { cp1: { instance: undefined } };
+
+    expect(ask('cp1', { targets: ['kubernetes-aggregator'], except, status: { applied: [inThisBoot] } })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'cp1: its kube-apiserver is not running',
+    });
+  });
+
+  it('must answer on its own machine when it is new', () => {
+    const except = { cp1: { apiServer: 'failing: etcd' } };
+
+    expect(ask('cp1', { targets: ['kubernetes'], except, status: { applied: [inThisBoot] } })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'cp1: its kube-apiserver does not answer /readyz: failing: etcd',
+    });
+  });
+
+  it('is proved when it is new and answers', () => {
+    expect(ask('cp1', { targets: ['kubernetes'], status: { applied: [inThisBoot] } })).toBeUndefined();
+  });
+
+  it('may be the same one where Talos does not restart it', () => {
+    const except = { cp1: { instance: 'container-1-of-before' } };
+
+    expect(ask('cp1', { targets: ['talos', 'etcd'], except, status: { applied: [inThisBoot] } })).toBeUndefined();
+  });
+
+  it('may have the same name in another boot, in which everything is new', () => {
+    const applied = [wasTold('cp1', 'Accepting', { bootID: 'boot-0', apiServerInstance: 'container-1' })];
+
+    expect(ask('cp1', { targets: ['kubernetes'], status: { applied } })).toBeUndefined();
+  });
+
+  it('is only asked whether it is ready where no container was on record', () => {
+    const { apiServerInstance: _none, ...without } = inThisBoot;
+
+    expect(ask('cp1', { targets: ['kubernetes'], status: { applied: [without] } })).toBeUndefined();
+  });
+
+  it('is not compared with a record of an earlier stage', () => {
+    const applied = [wasTold('cp1', 'Accepting', { bootID: 'boot-1', apiServerInstance: 'container-1' })];
+
+    expect(ask('cp1', { stage: 'Issuing', targets: ['kubernetes'], status: { applied } })).toBeUndefined();
+  });
+
+  it('is compared in Finalizing with the record of Dropping, whose configuration it is', () => {
+    const applied = [wasTold('cp1', 'Dropping', { bootID: 'boot-1', apiServerInstance: 'container-1' })];
+
+    expect(ask('cp1', { stage: 'Finalizing', targets: ['kubernetes'], status: { applied } })?.message).toBe(
+      'cp1: its kube-apiserver is still container container-1; expected a new one',
+    );
+  });
+});
+
+describe('a proof that does not come', () => {
+  const except = { cp2: { instance: 'container-0' } } as const;
+  const told = (seconds: number) => [
+    wasTold('cp2', 'Accepting', { bootID: 'boot-1', apiServerInstance: 'container-0', appliedAt: ago(seconds) }),
+  ];
+
+  it('is waited for within three minutes of the last change', () => {
+    expect(decide(anObservation({ except, status: { applied: told(179) } }))).toEqual({
+      kind: 'wait',
+      reason: 'ProvingMachine',
+      message: 'cp2: its kube-apiserver is still container container-0; expected a new one',
+      recheckAfterMs: 1500,
+    });
+  });
+
+  it('blocks after them', () => {
+    expect(decide(anObservation({ except, status: { applied: told(180) } }))).toEqual({
+      kind: 'blocked',
+      reason: 'ProvingMachine',
+      message: 'cp2: its kube-apiserver is still container container-0; expected a new one',
+      recheckAfterMs: 30_000,
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { decide } from '../decide.ts';
+
+function finalizing(options: ObservationOptions = {}) {
+  return anObservation({ stage: 'Finalizing', targets: ['talos', 'etcd'], ...options });
+}
+
+const apid = {
+  what: 'talos client certificate at 10.0.0.1:50000',
+  outcome: 'refused',
+  message: 'bad certificate',
+} as const;
+const etcd = { what: 'etcd client certificate at 10.0.0.2:2379', message: 'it was let in' } as const;
+
+describe('Finalizing', () => {
+  it('replaces the bundle first, in one step', () => {
+    expect(decide(finalizing({ store: { bundleReplaced: false } }))).toEqual({
+      kind: 'act',
+      effect: { kind: 'replace-bundle' },
+      reason: 'ReplacingBundle',
+      message: 'replacing talos, etcd in the bundle',
+    });
+  });
+
+  it('tries the old credentials', () => {
+    expect(decide(finalizing({ refusals: undefined }))).toEqual({
+      kind: 'wait',
+      reason: 'ProvingRefusal',
+      message: 'trying the old credentials everywhere',
+      recheckAfterMs: 1500,
+    });
+  });
+
+  it('does not take an empty list of trials for a proof', () => {
+    expect(decide(finalizing({ refusals: [] }))).toMatchObject({ kind: 'wait', reason: 'ProvingRefusal' });
+  });
+
+  it('blocks where an old credential is accepted', () => {
+    expect(decide(finalizing({ refusals: [apid, { ...etcd, outcome: 'accepted' }] }))).toEqual({
+      kind: 'blocked',
+      reason: 'OldCredentialAccepted',
+      message: 'etcd client certificate at 10.0.0.2:2379: it was let in; expected it to be refused',
+      recheckAfterMs: 30_000,
+    });
+  });
+
+  it('tries again where a trial proved nothing', () => {
+    expect(decide(finalizing({ refusals: [apid, { ...etcd, outcome: 'unknown', message: 'timeout' }] }))).toEqual({
+      kind: 'wait',
+      reason: 'ProvingRefusal',
+      message: 'etcd client certificate at 10.0.0.2:2379: timeout',
+      recheckAfterMs: 1500,
+    });
+  });
+
+  it('leaves nothing cordoned that it cordoned', () => {
+    const except = { cp2: { node: { cordoned: true, cordonedByUs: true } }, w1: { node: { cordoned: true } } };
+
+    expect(decide(finalizing({ except }))).toEqual({
+      kind: 'act',
+      effect: { kind: 'uncordon', machine: 'cp2' },
+      reason: 'RollingControlPlanes',
+      message: 'cp2 is still cordoned by this rotation; letting pods back',
+    });
+  });
+
+  it('then writes Done', () => {
+    expect(decide(finalizing())).toEqual({
+      kind: 'act',
+      effect: { kind: 'enter-stage', stage: 'Done' },
+      reason: 'Completed',
+      message: 'talos, etcd: nothing is left on the old certificate authorities',
+    });
+  });
+
+  it('takes up a machine that joined with the old configuration, which reopens the stage', () => {
+    expect(decide(finalizing({ except: { cp3: { stands: 'Issuing' } } }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp3', stage: 'Dropping' },
+    });
+  });
+});
