@@ -111,7 +111,7 @@ async function readPlane(client: TalosMachine): Promise<{ etcd: Reading<EtcdRead
     (container) =>
       container.name === 'kube-apiserver' && !container.sandbox && container.status === 'CONTAINER_RUNNING',
   );
-  return { etcd, ...(server === undefined ? {} : { apiServerInstance: server.id }) };
+  return { etcd, ...(server === undefined ? {} : { apiServerInstance: server.id.split(':').at(-1) ?? server.id }) };
 }
 
 async function readEtcd(client: TalosMachine): Promise<EtcdReading> {

@@ -65,9 +65,10 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     operation,
     rootCa: changesOf(state).find((change) => change.target === 'kubernetes')?.new.certificate.fingerprint,
   });
-  const refusals = needs.refusals
-    ? await observeRefusals({ connections: ports.connections, clock: ports.clock, state, machines: list.machines })
-    : undefined;
+  const refusals =
+    needs.refusals && isSettled(operation, needs)
+      ? await observeRefusals({ connections: ports.connections, clock: ports.clock, state, machines: list.machines })
+      : undefined;
   const observation: Observation = {
     now: ports.clock.now(),
     operation,
@@ -78,6 +79,14 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     ...(refusals === undefined ? {} : { refusals }),
   };
   return { observation, state, machines: list.machines };
+}
+
+/** Old credentials are tried last: some twenty handshakes a look are too many while the API servers still settle. */
+function isSettled({ status }: TalosOperation, needs: { readonly authentication: boolean }): boolean {
+  return (
+    !needs.authentication ||
+    status.conditions.some((each) => each.type === 'AuthenticationReset' && each.status === 'True')
+  );
 }
 
 function isOther(each: TalosOperation, operation: TalosOperation): boolean {
