@@ -12,6 +12,22 @@ export interface ManualClock extends Clock {
   whenSleeping(count?: number): Promise<void>;
 }
 
+/**
+ * Lets time pass only while the code under test sleeps, `stepMs` at a time, until its promise is settled. What it does in
+ * real time in between (a call over a real socket) never runs into a deadline of the manual clock.
+ */
+export async function passTime<T>(clock: ManualClock, promise: Promise<T>, stepMs = 1_000): Promise<T> {
+  let settled = false;
+  const noted = promise.finally(() => {
+    settled = true;
+  });
+  for (;;) {
+    await Promise.race([noted, clock.whenSleeping()]);
+    if (settled) return await noted;
+    await clock.advance(stepMs);
+  }
+}
+
 interface Sleeper {
   readonly dueMs: number;
   readonly wake: () => void;
