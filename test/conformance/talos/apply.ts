@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import type { Change } from '../../../pkg/machineconfig/index.ts';
+import { renderStage } from '../../../pkg/machineconfig/index.ts';
+import { Secret } from '../../../pkg/pki/index.ts';
+import type { ApplyMode, TalosMachine } from '../../../pkg/talos/index.ts';
+import { ALWAYS, PKI_KINDS } from './kinds.ts';
+import { type ChangeKind, changeOf } from './material.ts';
+import { eventually, failureOf, footprint, moved, until } from './subject.ts';
+import type { Subject } from './target.ts';
+
+const WITHOUT_REBOOT = 'Applied configuration without a reboot';
+const STAGED = 'Staged configuration to be applied after the next reboot';
+
+/** What a machine answers to each mode, and what each mode does. */
+export function applyConformance(subject: () => Subject): void {
+  const secret = (text: string) => Secret.of('machine-config', text);
+  const current = async (machine: TalosMachine) => (await machine.configuration('active')).config.expose();
+
+  describe('a dry run', () => {
+    it.each<ApplyMode>(['AUTO', 'NO_REBOOT', 'STAGED', 'TRY'])(
+      'in mode %s of the same configuration finds no changes',
+      async (mode) => {
+        const { first } = subject();
+        const before = await footprint(first, PKI_KINDS);
+
+        const result = await first.apply({ config: secret(await current(first)), mode, dryRun: true });
+
+        expect(result.changes).toBe(false);
+        expect(moved(before, await footprint(first, PKI_KINDS))).toEqual([]);
+      },
+    );
+
+    it('in mode REBOOT is refused by a configured machine, and so is the real thing', async () => {
+      const { first } = subject();
+      const config = secret(await current(first));
+
+      for (const dryRun of [true, false]) {
+        expect(await failureOf(first.apply({ config, mode: 'REBOOT', dryRun }))).toMatchObject({
+          kind: 'unsupported',
+          outcome: 'not-done',
+        });
+      }
+    });
+
+    it.each<ChangeKind>(['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator', 'service-account', 'etcd-encryption'])(
+      'of a %s change answers "without a reboot" to AUTO and to NO_REBOOT alike, so it cannot tell whether one is needed',
+      async (kind) => {
+        const { first, target } = subject();
+        const rendered = await accepting(first, await changeOf(kind, target.bundle));
+
+        for (const mode of ['AUTO', 'NO_REBOOT'] as const) {
+          const result = await first.apply({ config: secret(rendered), mode, dryRun: true });
+          expect(result).toEqual({
+            mode: 'NO_REBOOT',
+            warnings: [],
+            details: `Dry run summary:\n${WITHOUT_REBOOT} (skipped in dry-run).`,
+            changes: true,
+          });
+        }
+      },
+    );
+  });
+
+  describe('the same configuration again', () => {
+    it.each<ApplyMode>(['AUTO', 'NO_REBOOT'])(
+      'in mode %s moves the configuration’s versions and nothing else',
+      async (mode) => {
+        const { first } = subject();
+        const before = await footprint(first, PKI_KINDS);
+
+        const result = await first.apply({ config: secret(await current(first)), mode });
+
+        expect(result).toEqual({ mode: 'NO_REBOOT', warnings: [], details: WITHOUT_REBOOT });
+        expect(moved(before, await footprint(first, PKI_KINDS))).toEqual(ALWAYS);
+      },
+    );
+
+    it('in mode STAGED moves the persistent one only', async () => {
+      const { first } = subject();
+      const before = await footprint(first, PKI_KINDS);
+
+      const result = await first.apply({ config: secret(await current(first)), mode: 'STAGED' });
+
+      expect(result).toEqual({ mode: 'STAGED', warnings: [], details: STAGED });
+      expect(moved(before, await footprint(first, PKI_KINDS))).toEqual(['MachineConfig/persistent']);
+    });
+  });
+
+  describe('a staged change', () => {
+    it('is persistent and not active; an apply that starts from the active one throws it away', async () => {
+      const { first } = subject();
+      const active = await current(first);
+      const staged = withComment(active, 'staged');
+
+      await first.apply({ config: secret(staged), mode: 'STAGED' });
+
+      expect(await current(first)).toBe(active);
+      expect((await first.configuration('persistent')).config.expose()).toBe(staged);
+      await first.apply({ config: secret(active), mode: 'NO_REBOOT' });
+      expect((await first.configuration('persistent')).config.expose()).toBe(active);
+    });
+  });
+
+  describe('a tried change', () => {
+    it('is active and not persistent, and the machine goes back by itself', async () => {
+      const { first } = subject();
+      const config = await current(first);
+      const tried = withComment(config, 'tried');
+
+      const result = await first.apply({ config: secret(tried), mode: 'TRY', tryTimeoutMs: 3_000 });
+
+      expect(result.mode).toBe('TRY');
+      expect(result.details.split('\n')).toHaveLength(2);
+      expect(await current(first)).toBe(tried);
+      expect((await first.configuration('persistent')).config.expose()).toBe(config);
+      await until('the machine is back on its configuration', 15_000, async () => (await current(first)) === config);
+    });
+
+    it('stays for good when any other apply comes, even a dry run or an invalid one', async () => {
+      const { first } = subject();
+      const config = await current(first);
+      const tried = withComment(config, 'tried');
+
+      for (const text of [config, 'a: [']) {
+        await first.apply({ config: secret(tried), mode: 'TRY', tryTimeoutMs: 2_000 });
+        await first.apply({ config: secret(text), mode: 'NO_REBOOT', dryRun: true }).catch(() => {});
+        // Long enough for the machine to have gone back, had the timer not been stopped.
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        expect(await current(first)).toBe(tried);
+        await first.apply({ config: secret(config), mode: 'NO_REBOOT' });
+      }
+    });
+  });
+
+  describe('comments and layout', () => {
+    it('come back byte for byte', async () => {
+      const { first } = subject();
+      const config = await current(first);
+      const odd = `${withComment(config, 'odd   spacing, ünïcode')}\n\n# the end`;
+
+      await first.apply({ config: secret(odd), mode: 'NO_REBOOT' });
+
+      expect(await current(first)).toBe(odd);
+      await first.apply({ config: secret(config), mode: 'NO_REBOOT' });
+    });
+  });
+
+  describe('two applies at once', () => {
+    it('are done one after the other, or the second is told that one is in progress', async () => {
+      const { first } = subject();
+      const config = await current(first);
+      const texts = ['one', 'two', 'three', 'four'].map((word) => withComment(config, word));
+
+      const results = await Promise.allSettled(
+        texts.map((text) => first.apply({ config: secret(text), mode: 'NO_REBOOT' })),
+      );
+
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ kind: 'locked', outcome: 'not-done' });
+      }
+      expect(results.some(({ status }) => status === 'fulfilled')).toBe(true);
+      const final = await eventually('the configurations agree', 10_000, async () => {
+        const [active, persistent] = await Promise.all([
+          first.configuration('active'),
+          first.configuration('persistent'),
+        ]);
+        return active.config.equals(persistent.config) ? active.config.expose() : undefined;
+      });
+      expect(texts).toContain(final);
+      await first.apply({ config: secret(config), mode: 'NO_REBOOT' });
+    });
+  });
+}
+
+function withComment(config: string, comment: string): string {
+  return `# ${comment}\n${config}`;
+}
+
+/** The configuration with what is new accepted beside what is old. */
+export async function accepting(machine: TalosMachine, change: Change): Promise<string> {
+  const config = (await machine.configuration('active')).config.expose();
+  const { tag } = await machine.version();
+  return renderStage(config, [change], 'Accepting', { talosVersion: tag });
+}
