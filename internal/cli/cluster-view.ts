@@ -36,10 +36,12 @@ export interface ViewOptions {
   readonly store: EngineStore;
   readonly connections: Connections;
   readonly clock: Clock;
+  /** Where to ask instead of the endpoints of the talosconfig. */
+  readonly endpoints?: readonly string[] | undefined;
 }
 
 /** Opens nothing before the first question. */
-export function createClusterView({ store, connections, clock }: ViewOptions): ClusterView {
+export function createClusterView({ store, connections, clock, endpoints: given }: ViewOptions): ClusterView {
   const ports = { store, connections, clock };
   const session = createSession(ports);
   const identities = createIdentities(clock);
@@ -47,7 +49,7 @@ export function createClusterView({ store, connections, clock }: ViewOptions): C
 
   async function machines(): Promise<readonly ListedMachine[]> {
     session.use(await identities.talos(await store.readState(), false));
-    const endpoints = await store.endpoints();
+    const endpoints = given ?? (await store.endpoints());
     const list = await listMachines(session, memory.machines, endpoints);
     if (list.machines.length > 0) {
       memory.machines = list.machines;

@@ -1,5 +1,16 @@
 import type { Command } from '../command.ts';
+import { clusterBundleExport } from './cluster-bundle-export.ts';
+import { clusterCredentials } from './cluster-credentials.ts';
+import { clusterImport } from './cluster-import.ts';
 import { clusterRotateCa } from './cluster-rotate-ca.ts';
+import { clusterStatus } from './cluster-status.ts';
+import { completion } from './completion.ts';
+import { operationContinue } from './operation-continue.ts';
+import { operationDelete } from './operation-delete.ts';
+import { operationExplain } from './operation-explain.ts';
+import { operationGet } from './operation-get.ts';
+import { operationList } from './operation-list.ts';
+import { operationPause } from './operation-pause.ts';
 import { version } from './version.ts';
 
 /** The nouns that group commands. */
@@ -9,4 +20,18 @@ export const NOUNS: readonly { readonly noun: string; readonly summary: string }
 ];
 
 /** Every command, in the order of the help. A new command is one file and one line here. */
-export const COMMANDS: readonly Command[] = [clusterRotateCa, version];
+export const COMMANDS: readonly Command[] = [
+  clusterRotateCa,
+  clusterStatus,
+  clusterCredentials,
+  clusterImport,
+  clusterBundleExport,
+  operationList,
+  operationGet,
+  operationExplain,
+  operationPause,
+  operationContinue,
+  operationDelete,
+  version,
+  completion,
+];

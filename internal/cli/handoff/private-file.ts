@@ -15,18 +15,18 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
 }
 
 /**
- * Puts a text that holds keys into a file, readable by its owner only, in one
+ * Puts what holds keys into a file, readable by its owner only, in one
  * step and durably: whoever reads, or finds it after a crash, has the old text or
  * the new one.
  */
-export async function writePrivateFile(path: string, text: string): Promise<void> {
+export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   const folder = dirname(path);
   const draft = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const file = await open(draft, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
     try {
-      await file.writeFile(text);
+      await file.writeFile(content);
       await file.sync();
     } finally {
       await file.close();

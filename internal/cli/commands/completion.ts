@@ -1,0 +1,20 @@
+import type { Command } from '../command.ts';
+
+/** `ichor completion` */
+export const completion: Command = {
+  path: ['completion'],
+  summary: 'print a completion script for a shell',
+  details: `bash: source <(ichor completion bash)
+zsh:  source <(ichor completion zsh)
+fish: ichor completion fish | source`,
+  argument: { name: '<shell>', summary: 'the shell', choices: ['bash', 'zsh', 'fish'] },
+  options: [],
+  async run({ argument, environment }) {
+    const [{ completionScript }, { COMMANDS }] = await Promise.all([
+      import('../completion-script.ts'),
+      import('./index.ts'),
+    ]);
+    environment.stdout.write(completionScript(argument as 'bash' | 'zsh' | 'fish', COMMANDS));
+    return 'ok';
+  },
+};

@@ -1,0 +1,14 @@
+import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION } from '../command.ts';
+
+/** `ichor operation continue` */
+export const operationContinue: Command = {
+  path: ['operation', 'continue'],
+  summary: 'let a paused operation go on',
+  details: 'The process that runs it goes on by itself; where none runs, ichor cluster rotate-ca takes it up.',
+  argument: { name: '[NAME]', summary: 'the operation; by default the one under way' },
+  options: [DIRECTORY_OPTION, ...BUNDLE_OPTIONS, OUTPUT_OPTION],
+  async run(invocation) {
+    const { setPaused } = await import('../operation/pause.ts');
+    return setPaused(invocation, false);
+  },
+};

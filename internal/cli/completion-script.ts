@@ -1,0 +1,112 @@
+import type { Command, OptionSpec } from './command.ts';
+
+/** A shell that completions are made for. */
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** A script that completes commands, options and their values; made from the commands themselves. */
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
+  switch (shell) {
+    case 'bash':
+      return bashScript(commands);
+    case 'zsh':
+      // zsh runs bash completions; one script to keep right is better than two.
+      return `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`;
+    case 'fish':
+      return fishScript(commands);
+  }
+}
+
+/** `--output` and `-o` of `-o, --output <format>`. */
+function namesOf({ flags }: OptionSpec): string[] {
+  return flags.split(/[ ,]+/).filter((part) => part.startsWith('-'));
+}
+
+function takesValue({ flags }: OptionSpec): boolean {
+  return flags.includes('<');
+}
+
+function bashScript(commands: readonly Command[]): string {
+  const first = [...new Set(commands.map(({ path }) => path[0])), 'help'].join(' ');
+  const nouns = [...new Set(commands.filter(({ path }) => path.length > 1).map(({ path }) => path[0]))];
+  const verbs = nouns.map((noun) => {
+    const names = commands.filter(({ path }) => path[0] === noun).map(({ path }) => path[1]);
+    return `    ${noun}) words="${names.join(' ')}" ;;`;
+  });
+  const options = commands.map(({ path, options: specs, argument }) => {
+    const words = [...specs.flatMap(namesOf), '--help', ...(argument?.choices ?? [])].join(' ');
+    return `    "${path.join(' ')}"*) words="${words}" ;;`;
+  });
+  return `_ichor() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  COMPREPLY=()
+  case "$previous" in
+${valueCases(commands).join('\n')}
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${first}"
+  else
+    case "\${COMP_WORDS[*]:1}" in
+${options.join('\n')}
+    *) case "\${COMP_WORDS[1]}" in
+${verbs.join('\n')}
+    esac ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _ichor ichor
+`;
+}
+
+function valueCases(commands: readonly Command[]): string[] {
+  const cases = new Map<string, string>();
+  for (const spec of commands.flatMap(({ options }) => options).filter(takesValue)) {
+    const names = namesOf(spec).join('|');
+    if (spec.choices !== undefined)
+      cases.set(names, `COMPREPLY=($(compgen -W "${spec.choices.join(' ')}" -- "$current")); return`);
+    else if (spec.completes === 'directory') cases.set(names, 'COMPREPLY=($(compgen -d -- "$current")); return');
+    else if (spec.completes === 'file') cases.set(names, 'COMPREPLY=($(compgen -f -- "$current")); return');
+    else cases.set(names, 'return');
+  }
+  return [...cases].map(([names, action]) => `    ${names}) ${action} ;;`);
+}
+
+function fishScript(commands: readonly Command[]): string {
+  const lines = ['complete -c ichor -f'];
+  const nouns = new Set<string>();
+  for (const { path, summary, options, argument } of commands) {
+    const [first = '', second] = path;
+    if (second === undefined) {
+      lines.push(`complete -c ichor -n __fish_use_subcommand -a ${first} -d ${quote(summary)}`);
+    } else {
+      if (!nouns.has(first)) lines.push(`complete -c ichor -n __fish_use_subcommand -a ${first}`);
+      nouns.add(first);
+      const isOpen = `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${verbsOf(commands, first).join(' ')}`;
+      lines.push(`complete -c ichor -n ${quote(isOpen)} -a ${second} -d ${quote(summary)}`);
+    }
+    const isHere = path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ');
+    if (argument?.choices !== undefined)
+      lines.push(`complete -c ichor -n ${quote(isHere)} -a ${quote(argument.choices.join(' '))}`);
+    lines.push(...options.map((spec) => `complete -c ichor -n ${quote(isHere)} ${fishOption(spec)}`));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function verbsOf(commands: readonly Command[], noun: string): string[] {
+  return commands.filter(({ path }) => path[0] === noun).map(({ path }) => path[1] ?? '');
+}
+
+function fishOption(spec: OptionSpec): string {
+  const names = namesOf(spec).map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+  const value =
+    spec.choices === undefined
+      ? spec.completes === undefined
+        ? '-x'
+        : '-r -F'
+      : `-x -a ${quote(spec.choices.join(' '))}`;
+  return [...names, ...(takesValue(spec) ? [value] : []), '-d', quote(spec.summary)].join(' ');
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

@@ -1,0 +1,132 @@
+import { CliError } from '../cli-error.ts';
+import { type ClusterView, createClusterView } from '../cluster-view.ts';
+import { flag, type Invocation, list } from '../command.ts';
+import type { ExitName } from '../exit-codes.ts';
+import { type OpenCluster, openCluster } from '../open-cluster.ts';
+import { operationUnderWay } from '../operations.ts';
+import { credentialFiles } from './credential-files.ts';
+import { authoritiesFor } from './credentials.ts';
+import { finishCredentials, settleLeftovers } from './finish.ts';
+import { acknowledge, offerCredentials } from './handoff.ts';
+import { mergeIntoHome } from './merge.ts';
+import { credentialStanding } from './standing.ts';
+
+/** `ichor cluster credentials` */
+export async function showCredentials(invocation: Invocation): Promise<ExitName> {
+  const { argument, options, environment, output } = invocation;
+  await using cluster = await openCluster(invocation, { bundle: true });
+  const connections = await environment.connections();
+  using view = createClusterView({
+    store: cluster.store,
+    connections,
+    clock: environment.clock,
+    endpoints: list(options, 'endpoint'),
+  });
+  if (argument !== undefined) {
+    const found = await view.clusterName();
+    if (found !== argument) {
+      throw new CliError(
+        'refused',
+        `the control planes say that their cluster is "${found}"; "${argument}" was asked for`,
+        'Check --dir.',
+      );
+    }
+  }
+  const operation = await operationUnderWay(cluster.store);
+  const acknowledging = flag(options, 'acknowledge');
+  const isRotating = operation !== undefined && operation.status.stage !== 'Pending';
+  if (isRotating && operation.status.stage === 'AwaitingCredentials') {
+    await handOver(invocation, { cluster, view }, acknowledging ? operation.metadata.name : undefined);
+  } else if (acknowledging) {
+    const where =
+      operation === undefined
+        ? 'no operation is under way'
+        : `the operation ${operation.metadata.name} is in stage ${operation.status.stage}`;
+    throw new CliError(
+      'refused',
+      `${where}; only AwaitingCredentials waits for credentials`,
+      'An acknowledgement before that stage would be dropped.',
+    );
+  } else if (isRotating) {
+    output.say(
+      `the operation ${operation.metadata.name} is in stage ${operation.status.stage}; the credentials in the directory are left as they are`,
+    );
+  } else {
+    await bringUpToDate(invocation, { cluster, view });
+  }
+  await report(invocation, cluster);
+  return 'ok';
+}
+
+interface Opened {
+  readonly cluster: OpenCluster;
+  readonly view: ClusterView;
+}
+
+async function handOver(
+  invocation: Invocation,
+  { cluster, view }: Opened,
+  acknowledged: string | undefined,
+): Promise<void> {
+  const { environment, output } = invocation;
+  const connections = await environment.connections();
+  const { clock, interrupted } = environment;
+  const say = (line: string): void => output.say(line);
+  const offer = await offerCredentials({ store: cluster.store, view, connections, clock, signal: interrupted, say });
+  for (const line of offer.tried) say(line);
+  if (acknowledged === undefined) {
+    say(`written: ${offer.files.path('talosconfig')}.new and ${offer.files.path('kubeconfig')}.new`);
+    say('take them into use and let the rotation go on: ichor cluster credentials --acknowledge');
+    return;
+  }
+  await acknowledge(cluster.store, offer.files, acknowledged);
+  say(`acknowledged: ${acknowledged} goes on; the old files are kept as *.old until it is over`);
+}
+
+async function bringUpToDate({ environment, output }: Invocation, { cluster, view }: Opened): Promise<void> {
+  const { clock, interrupted } = environment;
+  const settled = await settleLeftovers(cluster.store, clock.now());
+  if (settled !== undefined) output.say(settled);
+  const done = await finishCredentials({
+    store: cluster.store,
+    view,
+    clock,
+    signal: interrupted,
+    makeKubeconfig: true,
+    onWaiting: (error) => output.say(`waiting for the Kubernetes API: ${error.message}`),
+  });
+  for (const line of done) output.say(line);
+}
+
+/** Merges where that was asked for, and says how the files stand. */
+async function report({ options, environment, output }: Invocation, cluster: OpenCluster): Promise<void> {
+  const files = credentialFiles(cluster.directory);
+  const state = await cluster.store.readState();
+  const { talosconfig, kubeconfig } = await files.read();
+  let merged: string[] = [];
+  if (flag(options, 'merge')) {
+    if (talosconfig === undefined || kubeconfig === undefined) {
+      throw new CliError(
+        'refused',
+        `${cluster.directory} does not hold both talosconfig and kubeconfig yet; nothing was merged`,
+        'Take them first: --acknowledge.',
+      );
+    }
+    const known = [
+      ...authoritiesFor(state, 'talos').trust,
+      state.bundle.talos.certificate,
+      ...(state.previous === undefined ? [] : [state.previous.talos.certificate]),
+    ];
+    merged = await mergeIntoHome(
+      environment.homeDirectory,
+      { talosconfig, kubeconfig },
+      known.map((ca) => ca.fingerprint),
+    );
+  }
+  const standing = await credentialStanding(files, state.bundle, environment.clock.now());
+  const lines = [
+    ...standing.map((each) => `${files.path(each.file)}: ${each.standing}`),
+    ...merged.map((path) => `merged into ${path}`),
+  ];
+  await output.result({ directory: cluster.directory, files: standing, merged }, lines.join('\n'));
+}

@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  type BundleDocument,
+  bundleFromParts,
+  CA_TARGETS,
+  caOf,
+  exportFingerprint,
+  openBundle,
+} from '../../../pkg/bundle/index.ts';
+import { issueLeaf, Secret, talosAdminProfile } from '../../../pkg/pki/index.ts';
+import {
+  isTalosError,
+  readTalosconfigFile,
+  selectContext,
+  type TalosContext,
+  writeTalosconfig,
+} from '../../../pkg/talos/index.ts';
+import type { Connections } from '../../controller/index.ts';
+import { CliError } from '../cli-error.ts';
+import { flag, type Invocation, list, text } from '../command.ts';
+import type { ExitName } from '../exit-codes.ts';
+import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
+import { bundlePartsOf } from './bundle-from-config.ts';
+
+/** `ichor cluster import` */
+export async function importCluster(invocation: Invocation): Promise<ExitName> {
+  const { argument, options, environment, output } = invocation;
+  const under = (path: string): string => resolve(environment.workingDirectory, path);
+  const directory = under(text(options, 'dir') ?? argument ?? '.');
+  const target = join(directory, 'secrets.yaml');
+  if ((await readPrivateFile(target)) !== undefined) {
+    throw new CliError('refused', `${target} is there already`, 'Choose another --dir. Nothing was changed.');
+  }
+  const talosconfigPath = under(text(options, 'talosconfig') ?? join(environment.homeDirectory, '.talos', 'config'));
+  const context = selectContext(await readTalosconfigFile(talosconfigPath), talosconfigPath, text(options, 'context'));
+  const connections = await environment.connections();
+  const secrets = text(options, 'secrets');
+  const document =
+    secrets === undefined
+      ? await fromControlPlane(connections, context, options)
+      : await fromFile(under(secrets), { invocation, connections, context });
+  await writePrivateFile(
+    join(directory, 'talosconfig'),
+    writeTalosconfig({ context: context.name, contexts: { [context.name]: context } }),
+  );
+  await writePrivateFile(target, await document.write());
+  const fingerprints = CA_TARGETS.map((each) => ({
+    name: each,
+    fingerprint: caOf(document.bundle, each).certificate.fingerprint,
+  }));
+  await output.result(
+    {
+      directory,
+      encrypted: document.encrypted,
+      fingerprint: exportFingerprint(document.bundle),
+      certificates: fingerprints,
+    },
+    [
+      `${directory} holds the bundle and the talosconfig of this cluster now`,
+      ...fingerprints.map(({ name, fingerprint }) => `  ${name}: ${fingerprint}`),
+      secrets === undefined ? 'It was read from a control plane: keep a copy where you keep your backups.' : '',
+    ]
+      .filter((line) => line !== '')
+      .join('\n'),
+  );
+  return 'ok';
+}
+
+type Context = ReturnType<typeof selectContext>;
+
+/** Makes the bundle from the configuration of the first endpoint that gives it; that needs the role os:admin. */
+async function fromControlPlane(
+  connections: Connections,
+  context: Context,
+  options: Invocation['options'],
+): Promise<BundleDocument> {
+  const { config, machine } = await readConfiguration(connections, context);
+  const recipients = list(options, 'recipient');
+  return bundleFromParts(bundlePartsOf(config, machine), {
+    path: 'secrets.yaml',
+    ...(recipients === undefined ? {} : { encryption: { recipients } }),
+  });
+}
+
+interface FromFile {
+  readonly invocation: Invocation;
+  readonly connections: Connections;
+  readonly context: Context;
+}
+
+/** Opens the bundle and compares it with a control plane: the wrong file is found now and not in a rotation. */
+async function fromFile(path: string, { invocation, connections, context }: FromFile): Promise<BundleDocument> {
+  const { options, environment } = invocation;
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new CliError('directory', `${path} cannot be read`, 'Check --secrets.', cause);
+  });
+  const document = await openBundle(bytes, { path, ...(await credentialsFor(invocation)) });
+  if (flag(options, 'offline')) return document;
+  // Our own certificate, from the bundle: a talosconfig that has expired does not stand in the way.
+  const credentials = await issueLeaf(document.bundle.talos, talosAdminProfile({ now: environment.clock.now() }));
+  const identity = { ...context, trust: [document.bundle.talos.certificate], credentials };
+  const { config, machine } = await readConfiguration(connections, identity).catch((error: unknown) => {
+    if (!isTalosError(error, 'untrusted-server', 'untrusted-client')) throw error;
+    throw new CliError(
+      'refused',
+      `${path} is not the bundle of the cluster in this talosconfig: ${error.message}`,
+      'Find the secrets.yaml of this cluster. Nothing was written.',
+      error,
+    );
+  });
+  const live = bundlePartsOf(config, machine);
+  const different = CA_TARGETS.filter(
+    (target) => caOf(live, target).certificate.fingerprint !== caOf(document.bundle, target).certificate.fingerprint,
+  );
+  const [first] = different;
+  if (first !== undefined) {
+    throw new CliError(
+      'refused',
+      `${path} is not the bundle of this cluster: ${machine} runs with the ${first} CA ${caOf(live, first).certificate.fingerprint}, the file holds ${caOf(document.bundle, first).certificate.fingerprint}`,
+      'Find the current secrets.yaml, or leave --secrets out to read it from a control plane. Nothing was written.',
+    );
+  }
+  return document;
+}
+
+async function credentialsFor({ options, environment }: Invocation) {
+  const identity = text(options, 'identity');
+  const passphrase = environment.env.ICHOR_PASSPHRASE;
+  return {
+    ...(identity === undefined
+      ? {}
+      : {
+          identity: Secret.of('age-identity', await readFile(resolve(environment.workingDirectory, identity), 'utf8')),
+        }),
+    ...(passphrase === undefined ? {} : { passphrase: Secret.of('passphrase', passphrase) }),
+  };
+}
+
+async function readConfiguration(
+  connections: Connections,
+  context: Pick<TalosContext, 'endpoints' | 'trust'> & Pick<Context, 'credentials'>,
+): Promise<{ readonly config: string; readonly machine: string }> {
+  let last: unknown = new CliError(
+    'directory',
+    'the talosconfig names no endpoint',
+    'talosctl config endpoint ADDRESS…',
+  );
+  for (const address of context.endpoints) {
+    const client = connections.talos({
+      name: address,
+      address,
+      trust: context.trust,
+      credentials: context.credentials,
+    });
+    try {
+      return { config: (await client.configuration('active')).config.expose(), machine: address };
+    } catch (error) {
+      last = error;
+    } finally {
+      client.close();
+    }
+  }
+  throw last;
+}

@@ -1,0 +1,32 @@
+import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
+import type { Invocation } from '../command.ts';
+import type { ExitName } from '../exit-codes.ts';
+import { openCluster } from '../open-cluster.ts';
+import { findOperation } from '../operations.ts';
+
+/** `ichor operation get` */
+export async function getOperation(invocation: Invocation): Promise<ExitName> {
+  await using cluster = await openCluster(invocation, { bundle: false });
+  const operation = await findOperation(cluster.store, invocation.argument);
+  await invocation.output.result(operation, summaryOf(operation).join('\n'));
+  return 'ok';
+}
+
+/** The facts of an operation, one line each. */
+export function summaryOf({ metadata, spec, status }: TalosOperation): string[] {
+  const { caRotation } = status;
+  return [
+    `operation   ${metadata.name} (uid ${metadata.uid})`,
+    `phase       ${status.phase}${spec.paused ? ', paused' : ''}${metadata.deletionTimestamp === undefined ? '' : ', being deleted'}`,
+    `stage       ${status.stage}${caRotation.stageStartedAt === undefined ? '' : ` since ${caRotation.stageStartedAt}`}`,
+    ...caRotation.certificates.map(
+      (each) => `CA          ${each.name}: ${each.old.slice(0, 16)} -> ${each.new.slice(0, 16)}`,
+    ),
+    ...(caRotation.etcdRebooting === undefined ? [] : [`rebooting   ${caRotation.etcdRebooting}`]),
+    ...(caRotation.etcdDraining === undefined ? [] : [`draining    ${caRotation.etcdDraining}`]),
+    `created     ${metadata.creationTimestamp}`,
+    ...(status.completedAt === undefined ? [] : [`completed   ${status.completedAt}`]),
+    `reason      ${status.reason}`,
+    `message     ${status.message}`,
+  ];
+}

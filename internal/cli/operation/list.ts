@@ -1,0 +1,24 @@
+import type { Invocation } from '../command.ts';
+import type { ExitName } from '../exit-codes.ts';
+import { openCluster } from '../open-cluster.ts';
+import { textTable } from '../text-table.ts';
+
+/** `ichor operation list` */
+export async function listOperations(invocation: Invocation): Promise<ExitName> {
+  await using cluster = await openCluster(invocation, { bundle: false });
+  const operations = await cluster.store.listOperations();
+  const rows = operations.map(({ metadata, spec, status }) => [
+    metadata.name,
+    metadata.deletionTimestamp === undefined ? status.phase : 'Deleting',
+    status.stage,
+    status.reason,
+    (status.caRotation.targets.length > 0 ? status.caRotation.targets : (spec.caRotation?.targets ?? [])).join(','),
+    metadata.creationTimestamp,
+  ]);
+  const text =
+    rows.length === 0
+      ? `no operations in ${cluster.directory}`
+      : textTable([['NAME', 'PHASE', 'STAGE', 'REASON', 'TARGETS', 'CREATED'], ...rows]);
+  await invocation.output.result({ items: operations }, text);
+  return 'ok';
+}
