@@ -44,8 +44,8 @@ export interface BundleFiles extends WriteMeans {
 
 const PREVIOUS = /^secrets\.previous-[0-9a-f]{12}\.yaml$/;
 
-/** A derived key of 256 bits needs no stretching; 15 keeps opening it below a tenth of a second. */
-const ARCHIVE_WORK_FACTOR = 15;
+/** A derived key of 256 bits needs no stretching. */
+const ARCHIVE_WORK_FACTOR = 10;
 
 /** The bundle of the cluster. Errors: `missing`; {@link BundleError} where it is damaged or does not open. */
 export async function readBundleFile(at: BundleFiles): Promise<BundleDocument> {
