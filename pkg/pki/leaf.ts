@@ -94,7 +94,8 @@ export function frontProxyClientProfile(options: { readonly now: number }): Leaf
 
 /**
  * A certificate that only proves which CA somebody trusts: valid for an hour and,
- * having no organization, without rights in Talos and in Kubernetes.
+ * having no organization, without rights in Talos and in Kubernetes. etcd asks for
+ * no more than its CA: there it opens everything, so keep its key in memory only.
  */
 export function probeProfile(options: { readonly now: number; readonly usage: 'client' | 'server' }): LeafProfile {
   return { subject: { cn: 'ichor-probe' }, usages: [options.usage], validityMs: HOUR_MS, now: options.now };

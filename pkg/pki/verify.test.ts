@@ -196,6 +196,23 @@ describe('verifying a leaf', () => {
     expect(verifyChain(leaf, [lapsed], AT)).toMatchObject({ reason: 'expired' });
   });
 
+  it('prefers the certificate of a renewed CA that every verifier accepts, in both orders', async () => {
+    const keys = await oddKeys();
+    const one = (await anOddCertificate({ keys, subjectKeyId: '11'.repeat(20) })).certificate;
+    const two = (await anOddCertificate({ keys, subjectKeyId: '22'.repeat(20) })).certificate;
+    const { certificate: leaf } = await anOddCertificate({
+      subject: 'CN=leaf',
+      issuer: 'O=etcd',
+      isCa: false,
+      signer: keys,
+      authorityKeyId: '22'.repeat(20),
+    });
+
+    for (const roots of bothOrders(one, two)) {
+      expect(verifyChain(leaf, roots, AT)).toEqual({ ok: true, root: two });
+    }
+  });
+
   it('does not stumble over a CA of the same name with a key of another algorithm', async () => {
     const [old, fresh] = [await aCa('talos', { algorithm: 'rsa-2048' }), await aCa('talos')];
     const leaf = (await aLeaf(fresh)).certificate;
