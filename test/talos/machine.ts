@@ -44,7 +44,7 @@ export interface RigMachine {
   cutNetwork(): Promise<void>;
   mendNetwork(): Promise<void>;
   /** Stops every process of that program (`etcd`, `kube-apiserver`, `kubelet`, `machined`, `apid`, `trustd`); answers how many. */
-  freeze(program: string): number;
+  freeze(program: string): Promise<number>;
   /** Lets them go on; without a program, all that are frozen. */
   thaw(program?: string): number;
   /** Process numbers of a program, as the host sees them. */
@@ -136,10 +136,12 @@ export function openMachine(record: ClusterRecord, name: string, number: number,
     mendNetwork: () => plugMachine(network, number, true),
 
     pids: (program) => cgroupProcesses(cgroups, group).filter((pid) => isProgram(pid, program)),
-    freeze(program) {
+    async freeze(program) {
       const pids = machine.pids(program);
       if (pids.length === 0) throw new Error(`no process of ${program} runs on ${name}`);
       for (const pid of pids) kill(pid, 'SIGSTOP');
+      // Threads stop one after the other.
+      await waitFor(`${program} on ${name} to stop`, 10_000, () => pids.every(isFrozen), 10);
       return pids.length;
     },
     thaw(program) {
@@ -160,7 +162,7 @@ export function openMachine(record: ClusterRecord, name: string, number: number,
     },
     freeState: () => rmSync(filler, { force: true }),
 
-    readFile: (path) => readFile(pathOnHost(directory, machined(machine), path)),
+    readFile: async (path) => await readFile(pathOnHost(directory, machined(machine), path)),
     console: () => readFile(join(directory, 'console.log'), 'utf8'),
     log: async (service) => (await machine.readFile(`/var/log/${service}.log`)).toString(),
 
