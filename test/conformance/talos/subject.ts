@@ -159,3 +159,31 @@ export async function failureOf(promise: Promise<unknown>) {
   }
   throw new Error('the call was expected to fail');
 }
+
+/**
+ * Does something to a machine and says what moved. Waits until everything in
+ * `expected` has moved and the machine is at rest: nothing else moved for `quietMs`,
+ * and its static pods, where one restarted, are ready again.
+ */
+export async function effectOf(
+  machine: TalosMachine,
+  kinds: Readonly<Record<string, ResourceKind<unknown>>>,
+  options: { readonly act: () => Promise<unknown>; readonly expected: readonly string[]; readonly quietMs: number },
+): Promise<string[]> {
+  const before = await footprint(machine, kinds);
+  await options.act();
+  await until(`${options.expected.join(', ')} move on ${machine.name}`, 240_000, async () => {
+    const names = moved(before, await footprint(machine, kinds));
+    return options.expected.every((name) => names.includes(name));
+  });
+  if (options.expected.some((name) => name.startsWith('pod:'))) await podsReady(machine);
+  let last = await footprint(machine, kinds);
+  let since = performance.now();
+  await until(`${machine.name} is at rest`, 240_000, async () => {
+    const now = await footprint(machine, kinds);
+    if (moved(last, now).length > 0) since = performance.now();
+    last = now;
+    return performance.now() - since > options.quietMs;
+  });
+  return moved(before, last);
+}
