@@ -127,6 +127,17 @@ describe('a client of one API server', () => {
     expect(error.message).toContain('aws: not found');
   });
 
+  it('does not wait for a plugin beyond the deadline of the call', async () => {
+    await using server = await startKubeServer({ answer: () => ({ json: {} }) });
+    const client = server.client({
+      credentials: { kind: 'plugin', name: 'cloud login', resolve: () => new Promise(() => undefined) },
+    });
+
+    const error = await failureOf(client.request({ ...WRITE, deadlineMs: 50 }));
+
+    expect(error).toMatchObject({ kind: 'timeout', outcome: 'not-done' });
+  });
+
   it.each(['http://10.0.0.1:6443', 'https://10.0.0.1:6443/path', '10.0.0.1:6443', 'https://me@10.0.0.1'])(
     'refuses %s as an API server',
     async (server) => {

@@ -71,7 +71,8 @@ export async function exchange(
 /** Sends one request; resolves with the reply as soon as its head is there. Rejects with what Node or `stop` gave. */
 export async function send(call: Call, agent: Agent): Promise<IncomingMessage> {
   const { binding, request, stop } = call;
-  const { token } = await identityFor(binding.credentials, binding.server);
+  // A plugin that waits for somebody to log in must not outlast the call.
+  const { token } = await unlessStopped(identityFor(binding.credentials, binding.server), stop.signal);
   const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
   return await new Promise((resolve, reject) => {
     if (stop.signal.aborted) {
@@ -108,6 +109,14 @@ export async function send(call: Call, agent: Agent): Promise<IncomingMessage> {
     });
     outgoing.once('close', () => stop.signal.removeEventListener('abort', onStop));
     outgoing.end(body);
+  });
+}
+
+function unlessStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onStop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onStop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onStop));
   });
 }
 

@@ -57,6 +57,7 @@ export interface ManagedProcess {
 export interface ControlPlane {
   readonly directory: string;
   readonly etcdUrl: string;
+  readonly etcd: ManagedProcess;
   readonly kubernetesCa: CertificateAndKey;
   readonly aggregatorCa: CertificateAndKey;
   readonly admin: CertificateAndKey;
@@ -108,7 +109,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     return server;
   };
   try {
-    const etcdUrl = await startEtcd(directory, start, options.etcdFlags ?? []);
+    const { etcd, etcdUrl } = await startEtcd(directory, start, options.etcdFlags ?? []);
     const apiServers: ApiServer[] = [];
     for (let index = 0; index < (options.apiServers ?? 1); index += 1) apiServers.push(await addApiServer(etcdUrl));
     const first = apiServers[0];
@@ -119,6 +120,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     return {
       directory,
       etcdUrl,
+      etcd,
       kubernetesCa: material.kubernetesCa,
       aggregatorCa: material.aggregatorCa,
       admin: material.admin,
@@ -178,10 +180,10 @@ async function writeMaterial(directory: string): Promise<Material> {
   return { kubernetesCa, aggregatorCa, admin, controllerManager };
 }
 
-async function startEtcd(directory: string, start: Start, flags: readonly string[]): Promise<string> {
+async function startEtcd(directory: string, start: Start, flags: readonly string[]) {
   const [clientPort, peerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${clientPort}`;
-  await start('etcd', [
+  const etcd = await start('etcd', [
     `--data-dir=${join(directory, 'etcd')}`,
     `--listen-client-urls=${url}`,
     `--advertise-client-urls=${url}`,
@@ -191,7 +193,7 @@ async function startEtcd(directory: string, start: Start, flags: readonly string
     '--unsafe-no-fsync',
     ...flags,
   ]);
-  return url;
+  return { etcd, etcdUrl: url };
 }
 
 function apiServerFlags(at: { directory: string; etcdUrl: string; port: number }): string[] {
