@@ -40,7 +40,7 @@ export function createOutput(
         stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
         return;
       }
-      const { stringify } = await import('yaml');
+      const { stringify } = await import('./yaml.ts');
       // Through JSON, so that both formats say the same: what a value hides from JSON is hidden here too.
       stdout.write(stringify(JSON.parse(JSON.stringify(value)), { lineWidth: 0 }));
     },

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { isatty } from 'node:tty';
 import { createSystemClock } from '../../pkg/clock/index.ts';
 import type { CliEnvironment, TextSink } from './environment.ts';
 import { exitCode } from './exit-codes.ts';
@@ -11,7 +12,8 @@ export function createProcessEnvironment(): CliEnvironment {
   const leaving = new AbortController();
   process.on('SIGINT', () => leave(leaving));
   process.on('SIGTERM', () => leave(leaving));
-  const onTerminal = process.stdin.isTTY && process.stderr.isTTY;
+  // Asked of the descriptor: touching process.stdin would open it for every command.
+  const onTerminal = isatty(0) && isatty(2);
   return {
     stdout: sinkOf(process.stdout),
     stderr: sinkOf(process.stderr),

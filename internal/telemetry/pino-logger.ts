@@ -11,7 +11,7 @@ export async function openPinoLogger(file: string): Promise<Logger> {
   // Opened first, so that a folder that is not there is refused here and the mode is ours.
   const handle = await open(file, 'a', 0o600);
   await handle.close();
-  const { pino } = await import('pino');
+  const { default: pino } = await import('pino');
   const destination = pino.destination({ dest: file, sync: true });
   const log = pino(
     { base: { program: 'ichor' }, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'event' },

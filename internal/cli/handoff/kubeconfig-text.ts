@@ -89,7 +89,7 @@ function withFields(entry: Entry, part: string, fields: Readonly<Record<string, 
 }
 
 async function readTree(text: KubeconfigText, where: string): Promise<Tree> {
-  const { parseDocument } = await import('yaml');
+  const { parseDocument } = await import('../yaml.ts');
   const document = parseDocument(text.expose());
   const [error] = document.errors;
   // The message of a YAML error quotes the line, and the line may be a key.
@@ -107,7 +107,7 @@ async function readTree(text: KubeconfigText, where: string): Promise<Tree> {
 }
 
 async function writeTree(tree: Tree): Promise<KubeconfigText> {
-  const { stringify } = await import('yaml');
+  const { stringify } = await import('../yaml.ts');
   return Secret.of('kubeconfig', stringify(tree, { lineWidth: 0 }));
 }
 

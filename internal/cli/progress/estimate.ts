@@ -9,7 +9,7 @@ type Step = 'plane' | 'worker' | 'roll';
  * until its new kube-apiserver is ready, a worker until it is proved, a control
  * plane from its drain until the cluster is whole again (measured on real Talos).
  */
-const TYPICAL_MS: Readonly<Record<Step, number>> = { plane: 20_000, worker: 3_000, roll: 75_000 };
+const TYPICAL_MS: Readonly<Record<Step, number>> = { plane: 23_000, worker: 5_000, roll: 60_000 };
 
 /** The two settles of the aggregator CA, and the proofs at the end. */
 const SETTLE_MS = 120_000;

@@ -1,14 +1,16 @@
 import { adviceFor, type CaTarget } from '../../../api/v1alpha1/index.ts';
-import { decide } from '../../rotation/decide.ts';
-import type { Observation } from '../../rotation/observation.ts';
+import { listApiServices, listTalosAccess } from '../../../pkg/kube/index.ts';
+import { type Plan, planOf } from '../../rotation/plan.ts';
+import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import { draftOperation } from '../operations.ts';
+import { planText } from './plan-text.ts';
 import { type RotateRequest, specOf } from './request.ts';
 
 /** A plan, for people and for programs. */
 export interface LookedAtPlan {
   readonly text: string;
-  readonly value: unknown;
+  readonly value: Plan;
   /** Why the rotation would not start now. */
   readonly blocked: { readonly message: string; readonly advice: string } | undefined;
 }
@@ -16,35 +18,47 @@ export interface LookedAtPlan {
 /** Looks at the cluster and says what a rotation would do; only reads. */
 export async function lookAtPlan(view: ClusterView, request: RotateRequest, now: number): Promise<LookedAtPlan> {
   const observation = await view.observe(draftOperation(specOf(request), now));
-  const decision = decide(observation);
-  const isBlocked = decision.kind === 'blocked';
-  const value = outlineOf(observation, request.targets);
+  const plan = planOf(observation);
+  const value = { ...plan, warnings: [...plan.warnings, ...(await clientsOf(view, request.targets))] };
+  const { blocker } = plan;
   return {
     value,
-    text: outlineText(value),
-    blocked: isBlocked ? { message: decision.message, advice: adviceFor(decision.reason) } : undefined,
+    text: planText(value),
+    blocked: blocker === undefined ? undefined : { message: blocker.message, advice: adviceFor(blocker.reason) },
   };
 }
 
-interface Outline {
-  readonly targets: readonly CaTarget[];
-  readonly machines: readonly { readonly name: string; readonly role: string; readonly reboots: number }[];
+/** Programs in the cluster that hold one of the CAs and are nobody's but their owner's to restart, by name. */
+async function clientsOf(view: ClusterView, targets: readonly CaTarget[]): Promise<string[]> {
+  const asked = targets.includes('kubernetes-aggregator') || targets.includes('talos');
+  if (!asked) return [];
+  try {
+    const [plane] = await view.controlPlanes();
+    if (plane === undefined) throw new CliError('unreachable', 'the cluster has no control plane');
+    return await view.session.kube(plane, async (client) => [
+      ...(targets.includes('kubernetes-aggregator') ? extensionServers(await listApiServices(client)) : []),
+      ...(targets.includes('talos') ? talosClients(await listTalosAccess(client)) : []),
+    ]);
+  } catch (error) {
+    // The plan is still right; what it could not name is said.
+    return [
+      `Extension API servers and clients of the Talos API could not be listed: ${error instanceof Error ? error.message : String(error)}`,
+    ];
+  }
 }
 
-function outlineOf({ machines }: Observation, targets: readonly CaTarget[]): Outline {
-  const isRolled = targets.includes('etcd');
-  return {
-    targets,
-    machines: machines.map(({ name, role }) => ({ name, role, reboots: isRolled && role === 'controlplane' ? 2 : 0 })),
-  };
-}
-
-function outlineText({ targets, machines }: Outline): string {
+function extensionServers(services: Awaited<ReturnType<typeof listApiServices>>): string[] {
+  const names = [...new Set(services.flatMap(({ extension }) => extension ?? []))];
+  if (names.length === 0) return [];
   return [
-    `replace: ${targets.join(', ')}`,
-    'machines, in this order:',
-    ...machines.map(
-      ({ name, role, reboots }) => `  ${name} (${role})${reboots > 0 ? `: rebooted ${reboots} times` : ''}`,
-    ),
-  ].join('\n');
+    `Extension API servers that read the aggregator CA only at their start must be restarted by their owner after Accepting: ${names.join(', ')}.`,
+  ];
+}
+
+function talosClients(accesses: Awaited<ReturnType<typeof listTalosAccess>>): string[] {
+  if (accesses.length === 0) return [];
+  const names = accesses.map(({ namespace, name, pods }) => `${namespace}/${name} (${pods.length} pods)`);
+  return [
+    `Programs that call the Talos API lose it for a moment in Issuing, until they read their Secret again: ${names.join(', ')}.`,
+  ];
 }

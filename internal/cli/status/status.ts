@@ -165,7 +165,9 @@ function statusText(status: Status): string {
     textTable([['MACHINE', 'ROLE', 'TALOS', 'NODE', `STANDING (${CA_TARGETS.join(' ')})`], ...rows]),
     ...(incomplete === null ? [] : [`the list of machines may be incomplete: ${incomplete}`]),
     '',
-    ...(drift.length === 0 ? [cluster === null ? 'drift: unknown' : 'no drift'] : ['drift:', ...drift.map((line) => `  ${line}`)]),
+    ...(drift.length === 0
+      ? [cluster === null ? 'drift: unknown' : 'no drift']
+      : ['drift:', ...drift.map((line) => `  ${line}`)]),
     operation === null
       ? 'no operation is under way'
       : `operation ${operation.name}: ${operation.phase} in ${operation.stage}, ${operation.reason}: ${operation.message}`,

@@ -1,0 +1,59 @@
+import type { Plan, PlanStage } from '../../rotation/plan.ts';
+import { duration } from '../progress/render.ts';
+
+/** A plan for people: what happens in which order, what will not answer, what is checked, until when one can go back. */
+export function planText(plan: Plan): string {
+  const { targets, controlPlanes, workers, stages, pointOfNoReturn } = plan;
+  const hasHandoff = stages.some((stage) => stage.name === 'AwaitingCredentials');
+  return [
+    `Plan: replace the ${targets.map(({ title }) => title).join(', the ')}`,
+    `  control planes  ${controlPlanes.join(', ') || 'none'}`,
+    `  workers         ${workers.join(', ') || 'none'}`,
+    '',
+    'Stages:',
+    ...stages.filter((stage) => stage.name !== 'Pending').flatMap(stageLines),
+    `About ${duration(plan.aboutMs)} in all${hasHandoff ? ', without the time that you take for the hand-off' : ''}.`,
+    rebootText(plan),
+    ...section(
+      'Does not answer for a while:',
+      plan.unavailable.map(
+        ({ what, times, aboutMsEach }) =>
+          `${what}: ${times} ${times === 1 ? 'time' : 'times'}, about ${duration(aboutMsEach)} each`,
+      ),
+    ),
+    ...section('Know before:', plan.warnings),
+    ...section('Checked before the start:', plan.checks.start),
+    ...section('Checked before each machine is told:', plan.checks.change),
+    ...section('Checked before each reboot:', plan.checks.reboot),
+    ...section('Checked before each stage is left:', plan.checks.stage),
+    '',
+    `Point of no return: ${pointOfNoReturn.stage} (${pointOfNoReturn.why}). Until then ichor operation delete abandons the rotation.`,
+  ].join('\n');
+}
+
+function stageLines(stage: PlanStage): string[] {
+  const about = stage.aboutMs === undefined ? 'until you take the new credentials' : `about ${duration(stage.aboutMs)}`;
+  return [
+    `  ${stage.name}: ${stage.summary} (${about})`,
+    ...(stage.told.length === 0
+      ? []
+      : [`    told in this order: ${stage.told.map((batch) => batch.join(' + ')).join(', ')}`]),
+    ...(stage.reboots.length === 0
+      ? []
+      : [
+          `    then rebooted one at a time: ${stage.reboots.join(', ')}${stage.rebootsSkippable ? ' (each only where it does not serve the new certificate by itself)' : ''}`,
+        ]),
+    ...stage.waits.map((wait) => `    waits until ${wait}`),
+  ];
+}
+
+function rebootText({ reboots: { atLeast, atMost } }: Plan): string {
+  if (atMost === 0) return 'No machine is rebooted.';
+  return atLeast === atMost
+    ? `${atMost} reboots of control planes; workers are not rebooted.`
+    : `${atLeast} to ${atMost} reboots of control planes; workers are not rebooted.`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  - ${line}`)];
+}

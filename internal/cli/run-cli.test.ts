@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { aFolder, runInProcess } from '../../test/builders/cli.ts';
+import { COMMANDS } from './commands/index.ts';
+
+describe('runCli', () => {
+  it('prints the version as text, JSON and YAML', async () => {
+    const platform = `${process.platform}-${process.arch}`;
+
+    const asText = await runInProcess(['version']);
+    const asJson = await runInProcess(['version', '-o', 'json']);
+    const asYaml = await runInProcess(['version', '--output', 'yaml']);
+
+    assert.deepEqual([asText.code, asText.stdout], [0, `ichor 1.2.3 (node ${process.version}, ${platform})\n`]);
+    assert.deepEqual(JSON.parse(asJson.stdout), { version: '1.2.3', node: process.version, platform });
+    assert.equal(asYaml.stdout, `version: 1.2.3\nnode: ${process.version}\nplatform: ${platform}\n`);
+  });
+
+  it('ends with 2 and says so on standard error for an option that is not there', async () => {
+    const run = await runInProcess(['cluster', 'rotate-ca', '--forever']);
+
+    assert.deepEqual([run.code, run.stdout, run.stderr], [2, '', "error: unknown option '--forever'\n"]);
+  });
+
+  it('ends with 2 for a format that is not there', async () => {
+    const run = await runInProcess(['operation', 'list', '-o', 'xml']);
+
+    assert.equal(run.code, 2);
+    assert.match(run.stderr, /argument 'xml' is invalid. Allowed choices are text, json, yaml/);
+  });
+
+  it('lists every exit code', async () => {
+    const run = await runInProcess(['help', 'exit-codes']);
+
+    assert.equal(run.code, 0);
+    assert.match(run.stdout, /^ {3}0 {2}done; or, of a dry run or a question, answered\n {3}1 /);
+    assert.match(run.stdout, /\n 130 {2}interrupted \(Ctrl-C\)/);
+  });
+
+  it('shows the help of every command without doing anything', async () => {
+    for (const { path, summary } of COMMANDS) {
+      const run = await runInProcess([...path, '--help']);
+
+      assert.equal(run.code, 0);
+      assert.match(run.stdout.replaceAll(/\s+/g, ' '), new RegExp(summary.replaceAll(/[()]/g, '\\$&')));
+    }
+  });
+
+  it('names the directory and what to do where there is no bundle', async () => {
+    using folder = aFolder();
+
+    const run = await runInProcess(['cluster', 'rotate-ca', '--yes'], { directory: folder.path });
+
+    assert.equal(run.code, 6);
+    assert.equal(
+      run.stderr,
+      `error: ${folder.path}/secrets.yaml: there is no bundle. Put the secrets.yaml of this cluster here: secrets are never made anew for a cluster that exists\n`,
+    );
+  });
+});
