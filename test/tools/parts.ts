@@ -46,6 +46,10 @@ function helper(name: string): Part {
   return { name: `rig-${name}`, module: 'test/talos/helpers', package: `./${name}`, linuxOnly: true };
 }
 
+function workload(name: string): Part {
+  return { name: `workload-${name}`, module: 'test/talos/workloads', package: `./${name}`, linuxOnly: true };
+}
+
 function cni(name: string, path: string): Part {
   return {
     name,
@@ -102,6 +106,9 @@ export const PARTS: readonly Part[] = [
   helper('pivot'),
   helper('runc'),
   helper('pause'),
+  workload('web'),
+  workload('client'),
+  workload('aggregated'),
 ];
 
 /** The part of that name; a name that nobody knows is a mistake in the test. */

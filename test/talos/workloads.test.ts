@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeReal } from '../support/real.ts';
+import { succeeded } from './clients.ts';
+import type { TalosCluster } from './cluster.ts';
+import { RIG_TOOLS } from './parts.ts';
+import { sharedCluster } from './shared.ts';
+import { kubeconfigCredentials, startTraffic } from './traffic.ts';
+import { waitFor } from './wait.ts';
+import { deployWorkloads, removeWorkloads, type Workloads } from './workloads.ts';
+
+describeReal('the test workloads', { tools: RIG_TOOLS, root: true, linux: true }, () => {
+  let cluster: TalosCluster;
+  let workloads: Workloads;
+
+  beforeAll(async () => {
+    cluster = await sharedCluster('typed-3-1');
+    workloads = await deployWorkloads(cluster);
+  });
+
+  afterAll(async () => {
+    if (cluster === undefined) return;
+    await removeWorkloads(cluster);
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  it.each(['reload', 'once'] as const)('an in-cluster client (%s) reaches the API with its token', async (reading) => {
+    const before = await workloads.client(reading);
+    await waitFor(
+      'more requests',
+      10_000,
+      async () => (await workloads.client(reading)).requests > before.requests + 5,
+    );
+
+    const stats = await workloads.client(reading);
+    expect(stats).toMatchObject({ mode: reading, failuresInARow: 0 });
+    expect(stats.caFingerprints).toHaveLength(1);
+  });
+
+  it.each(['reload', 'once'] as const)('an aggregated API (%s) answers through every API server', async (reading) => {
+    const before = (await workloads.aggregated(reading)).served;
+
+    expect(await workloads.pings(reading)).toBe(true);
+
+    const stats = await workloads.aggregated(reading);
+    expect(stats.served).toBeGreaterThanOrEqual(before + 3);
+    expect(stats).toMatchObject({ mode: reading, lastName: 'front-proxy-client', loadError: '' });
+    expect(stats.caFingerprints).toHaveLength(1);
+  });
+
+  it('an aggregated API refuses who shows no front-proxy certificate', async () => {
+    const worker = cluster.workers[0]?.address ?? '';
+    const before = (await workloads.aggregated('once')).refused;
+    const args = ['--insecure-skip-tls-verify', '--server', `https://${worker}:6445`, '--token=none', '--kubeconfig='];
+
+    const result = await cluster.kubectl([...args, 'get', '--raw', '/apis/once.test.ichor.dev/v1/pings']);
+
+    expect(result.code).toBe(1);
+    const stats = await workloads.aggregated('once');
+    expect(stats.refused).toBeGreaterThan(before);
+    expect(stats.lastRefusal).toBe('no front-proxy client certificate');
+  });
+
+  it('a disruption budget lets one of two replicas go at a time', async () => {
+    const pdb = ['-n', workloads.namespace, 'get', 'pdb', 'web', '-o', 'jsonpath={.status.disruptionsAllowed}'];
+
+    await waitFor('both replicas', 60_000, async () => (await cluster.kubectl(pdb)).stdout === '1');
+    const pods = [
+      '-n',
+      workloads.namespace,
+      'get',
+      'pods',
+      '-l',
+      'app=web',
+      '-o',
+      'jsonpath={.items[*].spec.nodeName}',
+    ];
+    const machines = succeeded('pods', await cluster.kubectl(pods)).split(' ');
+    expect(new Set(machines).size).toBe(2);
+  });
+
+  it('steady traffic that knows all API servers loses nothing when one machine loses power', async () => {
+    await using traffic = startTraffic({
+      servers: cluster.apiServers,
+      credentials: kubeconfigCredentials(readFileSync(cluster.kubeconfigFile, 'utf8')),
+    });
+    await waitFor('traffic', 30_000, () => traffic.report().requests > 100);
+
+    await cluster.machine('cp3').powerOff();
+    const before = traffic.report().requests;
+    await waitFor('traffic without cp3', 60_000, () => traffic.report().requests > before + 200);
+    await cluster.machine('cp3').powerOn();
+    await cluster.healthy();
+
+    const report = await traffic.stop();
+    process.stderr.write(`talos traffic over a power loss: ${JSON.stringify({ ...report, examples: undefined })}\n`);
+    expect(report.retried).toBeGreaterThan(0);
+    expect(report).toMatchObject({ failed: 0, lostWrites: 0, allDown: { times: 0 } });
+  });
+});

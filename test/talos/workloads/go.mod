@@ -1,0 +1,3 @@
+module ichor/workloads
+
+go 1.26.0
