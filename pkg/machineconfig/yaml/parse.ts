@@ -1,6 +1,7 @@
 import { Composer, type Document, isMap, isScalar, Parser, type YAMLMap } from 'yaml';
 import { MachineConfigError } from '../error.ts';
 import { AliasWeight } from './alias-weight.ts';
+import { mask } from './mask.ts';
 import { isNull, scalarOf } from './nodes.ts';
 import { type Interest, type SkimSink, skim, type Word } from './skim.ts';
 import { lineAt, placeAt, type SourceText, sourceText } from './source.ts';
@@ -49,7 +50,7 @@ const INTEREST: Interest = {
 export function parseMachineConfig(text: string, where?: string): ParsedMachineConfig {
   const source = sourceText(text, where);
   const reader = new Reader(source);
-  skim(text, INTEREST, reader);
+  skim(mask(text, INTEREST), INTEREST, reader);
   const documents = reader.end();
   const [legacy] = documents.filter((document) => document.kind === 'v1alpha1');
   if (legacy === undefined) {
@@ -125,6 +126,13 @@ class Reader implements SkimSink {
 
   word(word: Readonly<Word>): void {
     if (word.flowDepth > MAX_DEPTH) this.#tooDeep(word.offset);
+    if (isUnterminated(word)) {
+      throw new MachineConfigError(
+        'not-yaml',
+        'the quote that begins here never ends',
+        placeAt(this.#source, word.offset),
+      );
+    }
     if (this.#weight?.accepts(word) === false) {
       const message = 'its aliases stand for more than 200000 words; Talos refuses such a document too';
       throw new MachineConfigError('aliases', message, placeAt(this.#source, word.offset));
@@ -176,4 +184,11 @@ class Reader implements SkimSink {
     }
     this.#seen.set(id, offset);
   }
+}
+
+/** Whether a quoted word runs to the end of the text. In a part that is not parsed nobody else would notice. */
+function isUnterminated({ type, text }: Readonly<Word>): boolean {
+  if (type === 'single-quoted-scalar') return text.length < 2 || !text.endsWith("'");
+  if (type !== 'double-quoted-scalar') return false;
+  return text.length < 2 || !/(?:^|[^\\])(?:\\\\)*"$/.test(text.slice(1));
 }
