@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { aNewCa, bundleFixture } from '../../test/builders/bundle.ts';
 import { createEncryptionKey, createServiceAccountKey } from '../pki/index.ts';
 import { openBundle } from './document.ts';
+import { exportFingerprint } from './fingerprint.ts';
 
 const utf8 = (bytes: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 const fixture = () => utf8(bundleFixture('secrets-v1.14.txt'));
@@ -249,6 +250,19 @@ describe('the material of Terraform', () => {
       key: Buffer.from(kubernetes.key.expose()).toString('base64'),
     };
     expect(written).toBe(`${JSON.stringify(expected, null, 2)}\n`);
+  });
+
+  it('has the same fingerprints after Terraform renewed the client certificate that stands beside it', async () => {
+    const withClient = (client: string) => ({
+      machine_secrets: machineSecrets(),
+      client_configuration: { client_certificate: client },
+    });
+
+    const before = await open(JSON.stringify(withClient('b2xk')));
+    const after = await open(JSON.stringify(withClient('bmV3')));
+
+    expect(exportFingerprint(after.bundle)).toBe(exportFingerprint(before.bundle));
+    expect(utf8(await after.replace({ etcd: await aNewCa('etcd') }).write())).toContain('"client_certificate":"bmV3"');
   });
 
   it('is refused where two clusters stand in one file', async () => {
