@@ -42,8 +42,6 @@ export type Decision =
       readonly mark?: StatusPatch;
       /** Written after the effect succeeded. */
       readonly after?: StatusPatch;
-      /** Written instead of `after` when the effect was certainly not done. */
-      readonly undo?: StatusPatch;
       readonly conditions?: readonly Omit<OperationCondition, 'lastTransitionTime'>[];
     }
   | { readonly kind: 'wait'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }

@@ -71,12 +71,6 @@ describe('the roll of a control plane, step by step', () => {
         etcdRestartedAt: '2026-11-05T12:00:00.000Z',
         etcdRebootSince: '2026-11-05T12:00:00.000Z',
       },
-      undo: {
-        etcdRebooting: undefined,
-        etcdRebootBootID: undefined,
-        etcdRestartedAt: undefined,
-        etcdRebootSince: undefined,
-      },
     });
   });
 

@@ -145,12 +145,5 @@ function reboot(context: Context, machine: KnownMachine): Decision {
       etcdRestartedAt: timestamp(context),
       etcdRebootSince: timestamp(context),
     },
-    // A call that was certainly not done leaves no marker to wait for; the machine stays drained and is asked again.
-    undo: {
-      etcdRebooting: undefined,
-      etcdRebootBootID: undefined,
-      etcdRestartedAt: undefined,
-      etcdRebootSince: undefined,
-    },
   };
 }

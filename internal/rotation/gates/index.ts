@@ -42,3 +42,19 @@ export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];
 
 /** Asked before a stage counts as proved. */
 export const STAGE_PROVED: readonly Gate[] = [...BEFORE_CHANGE, controlPlanePodsReady];
+
+/** What each gate asks, as the plan says it. */
+export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
+  [noOtherOperation, 'no other operation is under way on this cluster'],
+  [everyMachineKnown, 'every machine answers, and the list of machines is complete'],
+  [etcdKeepsQuorum, 'the number of control planes is odd'],
+  [versionsSupported, 'every machine runs a Talos that can do it'],
+  [certificatesPass, 'old and new certificate authorities pass every check'],
+  [bundleIsThisClusters, 'every machine carries what secrets.yaml holds'],
+  [noForeignConfiguration, 'nobody else changed a configuration'],
+  [etcdIsWhole, 'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm'],
+  [apiServersReady, 'every kube-apiserver is ready on its own machine'],
+  [nodesReady, 'every Node is Ready in the boot that its machine reports'],
+  [etcdPkiLoaded, "every control plane holds the stage's etcd certificates"],
+  [controlPlanePodsReady, 'every control plane pod is Ready'],
+]);

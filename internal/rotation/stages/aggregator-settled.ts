@@ -10,7 +10,7 @@ import { conditionOf } from './condition.ts';
  * two minutes to read it. The clock is a condition, so it survives a restart.
  */
 export function aggregatorSettled(context: Context): Decision | undefined {
-  const target = context.targets.find((each) => each.published?.key === 'requestheader');
+  const target = context.targets.find((each) => each.published === 'requestheader');
   const material = target === undefined ? undefined : context.material[target.name];
   const reading = context.observation.kubernetes.authentication;
   if (material === undefined || reading === undefined) {

@@ -66,18 +66,17 @@ function whatIsWrong(context: Context, reading: AuthenticationReading): string |
   for (const target of context.targets) {
     const expected = context.material[target.name]?.new.fingerprint;
     if (target.published === undefined || expected === undefined) continue;
-    const { key, accepted } = target.published;
-    const found = reading[key];
+    const found = reading[target.published];
     // CAs that the owner accepts besides ours belong there: resetting for them would never end.
     const allowed = new Set(
       controlPlanes(context)
         .filter(isKnown)
-        .flatMap((machine) => accepted(machine.talos.value.pki)),
+        .flatMap((machine) => target.accepted(machine.talos.value.pki)),
     );
     if (found.includes(expected) && found.every((each) => allowed.has(each))) continue;
     const others = [...allowed].filter((each) => each !== expected);
     const wanted = others.length === 0 ? `${short(expected)} alone` : [expected, ...others].map(short).join(', ');
-    return `${FILES[key]} of extension-apiserver-authentication holds ${found.map(short).join(', ') || 'nothing'}; expected ${wanted}`;
+    return `${FILES[target.published]} of extension-apiserver-authentication holds ${found.map(short).join(', ') || 'nothing'}; expected ${wanted}`;
   }
   return undefined;
 }

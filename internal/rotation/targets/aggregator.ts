@@ -16,7 +16,12 @@ export const aggregator: TargetDescriptor = {
   prove: (input) =>
     proveAccepted('the aggregation layer', input.pki.aggregatorAccepted, input) ??
     proveIssuing('the aggregation layer', input.pki.aggregatorIssuing, input),
-  published: { key: 'requestheader', accepted: (pki) => pki.aggregatorAccepted },
+  accepted: (pki) => pki.aggregatorAccepted,
+  issuing: (pki) => pki.aggregatorIssuing,
+  published: 'requestheader',
+  warnings: [
+    'Extension API servers that read extension-apiserver-authentication once, at their start, must be restarted by their owners.',
+  ],
   needs: { Accepting: ['authentication'], AwaitingCredentials: ['authentication'], Finalizing: ['authentication'] },
   settle: {
     Accepting: [aggregatorSettled],

@@ -31,11 +31,14 @@ export interface TargetDescriptor {
   readonly restartsKubelet: boolean;
   /** Whether a process reads its trust pool at start only, so that control planes must reboot after a pass. */
   readonly rolled: boolean;
-  /** Where kube-apiserver publishes it in extension-apiserver-authentication, and the list of a machine that it publishes. */
-  readonly published?: {
-    readonly key: 'requestheader' | 'client';
-    readonly accepted: (pki: PkiReading) => readonly Fingerprint[];
-  };
+  /** The CAs that a control plane accepts for it. */
+  readonly accepted: (pki: PkiReading) => readonly Fingerprint[];
+  /** The CA that a control plane issues with. */
+  readonly issuing: (pki: PkiReading) => Fingerprint | undefined;
+  /** The key of extension-apiserver-authentication in which kube-apiserver publishes what it accepts. */
+  readonly published?: 'requestheader' | 'client';
+  /** What the plan says to whoever is about to start. */
+  readonly warnings: readonly string[];
   /** What must be read of the cluster in a stage for this target. */
   readonly needs: Readonly<Partial<Record<CaStage, readonly ReadingName[]>>>;
   /** Lowest Talos version that can rotate it, as [major, minor]. */

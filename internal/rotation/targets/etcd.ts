@@ -17,6 +17,12 @@ export const etcd: TargetDescriptor = {
   minimumTalos: [1, 9],
   tooOld: 'VersionUnsupported',
   prove: (input) => proveTrustFile(input) ?? proveIssuing("etcd's certificate", input.pki.etcdLeafIssuer, input),
+  accepted: (pki) => pki.etcdTrusted,
+  issuing: (pki) => pki.etcdLeafIssuer,
+  warnings: [
+    'Take a snapshot of etcd before you start.',
+    'Control planes are drained and rebooted one at a time; a PodDisruptionBudget that allows no disruption holds the rotation.',
+  ],
   needs: { Issuing: ['etcdServed'] },
   settle: {},
 };

@@ -19,7 +19,13 @@ export const kubernetes: TargetDescriptor = {
       ? (proveAccepted('kube-apiserver', input.pki.kubernetesAccepted, input) ??
         proveIssuing('the Kubernetes API', input.pki.kubernetesIssuing, input))
       : undefined) ?? proveAccepted('the kubelet', input.pki.kubeletAccepted, input),
-  published: { key: 'client', accepted: (pki) => pki.kubernetesAccepted },
+  accepted: (pki) => pki.kubernetesAccepted,
+  issuing: (pki) => pki.kubernetesIssuing,
+  published: 'client',
+  warnings: [
+    'Pods that read the root CA once, at their start, must be restarted before Dropping: they are listed in Issuing, or restarted for you with --restart-workloads.',
+    'Every kubeconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
+  ],
   needs: { Issuing: ['rootCa', 'stalePods'], Finalizing: ['authentication'] },
   settle: {
     Issuing: [rootCaPublished, workloadsRestarted],

@@ -19,6 +19,12 @@ export const talos: TargetDescriptor = {
     proveAccepted('apid', input.pki.talosAccepted, input) ??
     (input.role === 'controlplane' ? proveIssuing('the Talos API', input.pki.talosIssuing, input) : undefined) ??
     proveIssuing("apid's certificate", input.pki.apidIssuer, input),
+  accepted: (pki) => pki.talosAccepted,
+  issuing: (pki) => pki.talosIssuing,
+  warnings: [
+    'Every talosconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
+    'The Secrets of talos.dev ServiceAccounts hold one CA and change only in Issuing: programs in the cluster that use the Talos API may fail for a moment, and must read them again.',
+  ],
   needs: {},
   settle: {},
 };

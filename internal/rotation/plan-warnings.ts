@@ -1,0 +1,40 @@
+import type { Fingerprint } from '../../pkg/pki/index.ts';
+import { anyTarget, type Context, controlPlanes, isKnown } from './context.ts';
+import { short, type TargetDescriptor } from './targets/descriptor.ts';
+
+/** What whoever starts the rotation should know before, the most important first. */
+export function warningsOf(context: Context): string[] {
+  return [
+    ...singleControlPlane(context),
+    ...context.targets.flatMap((target) => target.warnings),
+    ...context.targets.flatMap((target) => ownersCas(context, target)),
+    ...context.observation.store.problems,
+  ];
+}
+
+function singleControlPlane(context: Context): string[] {
+  const [machine, ...others] = controlPlanes(context);
+  if (machine === undefined || others.length > 0) return [];
+  if (anyTarget(context, (target) => target.rolled)) {
+    return [
+      `${machine.name} is the only control plane: the Kubernetes API is away while it reboots, and its drain evicts what runs on it.`,
+    ];
+  }
+  if (!anyTarget(context, (target) => target.restartsApiServer)) return [];
+  return [`${machine.name} is the only control plane: the Kubernetes API is away while its kube-apiserver restarts.`];
+}
+
+/** CAs that the owner accepts besides the rotated ones: they stay, and whoever holds their key stays trusted. */
+function ownersCas(context: Context, target: TargetDescriptor): string[] {
+  const material = context.material[target.name];
+  const found = new Set<Fingerprint>();
+  for (const machine of controlPlanes(context).filter(isKnown)) {
+    const { pki } = machine.talos.value;
+    const ours = [target.issuing(pki), material?.old.fingerprint, material?.new.fingerprint];
+    for (const each of target.accepted(pki)) if (!ours.includes(each)) found.add(each);
+  }
+  if (found.size === 0) return [];
+  return [
+    `Besides the ${target.title}, machines accept ${[...found].map(short).join(', ')}: what is accepted there stays accepted.`,
+  ];
+}

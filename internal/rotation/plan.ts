@@ -1,0 +1,155 @@
+import {
+  CA_STAGES,
+  type CaStage,
+  type CaTarget,
+  isAtLeast,
+  type Reason,
+  rotationAbandonable,
+} from '../../api/v1alpha1/index.ts';
+import {
+  anyTarget,
+  type Context,
+  controlPlanes,
+  DEFAULT_SETTINGS,
+  firstBlocker,
+  type Settings,
+  workers,
+} from './context.ts';
+import { contextOf } from './decide.ts';
+import { BEFORE_CHANGE, BEFORE_REBOOT, GATE_TEXTS, PREFLIGHT, STAGE_PROVED } from './gates/index.ts';
+import type { Observation } from './observation.ts';
+import { type Durations, durationsOf, outagesOf, type PlanOutage } from './plan-durations.ts';
+import { settleText } from './plan-settles.ts';
+import { warningsOf } from './plan-warnings.ts';
+import { STAGES } from './stages/index.ts';
+
+/** One stage as it is going to be. */
+export interface PlanStage {
+  readonly name: CaStage;
+  readonly summary: string;
+  /** Whether the operation has left it. */
+  readonly done: boolean;
+  /** Machines in the order in which they are told, those of one inner list at the same time; empty where nobody is. */
+  readonly told: readonly (readonly string[])[];
+  /** Control planes that are rebooted, in order. */
+  readonly reboots: readonly string[];
+  /** Whether each of those reboots is skipped where a probe proves that it is not needed. */
+  readonly rebootsSkippable: boolean;
+  /** What must come true before the stage is left, besides its proofs. */
+  readonly waits: readonly string[];
+  /** About how long it takes, milliseconds; absent where it depends on a person. */
+  readonly aboutMs?: number;
+}
+
+/** What a rotation is going to do, as data: `ichor` prints it, programs read it. */
+export interface Plan {
+  readonly targets: readonly { readonly name: CaTarget; readonly title: string }[];
+  readonly controlPlanes: readonly string[];
+  readonly workers: readonly string[];
+  readonly stages: readonly PlanStage[];
+  /** Reboots that are certain, and as many as there may be. */
+  readonly reboots: { readonly atLeast: number; readonly atMost: number };
+  readonly unavailable: readonly PlanOutage[];
+  readonly warnings: readonly string[];
+  /** Asked before anything is written; before each machine is told; before each reboot; before a stage is left. */
+  readonly checks: Readonly<Record<'start' | 'change' | 'reboot' | 'stage', readonly string[]>>;
+  /** The first stage in which deleting the operation no longer abandons it, and why. */
+  readonly pointOfNoReturn: { readonly stage: CaStage; readonly why: string };
+  /** What is in the way of the start right now; absent where nothing is or it has begun. */
+  readonly blocker?: { readonly reason: Reason; readonly message: string };
+  /** Sum of the stages, without the time that a person takes. */
+  readonly aboutMs: number;
+}
+
+/** Everything that a rotation is going to do to this cluster, from one observation. Measured durations make the times better. */
+export function planOf(
+  observation: Observation,
+  settings: Settings = DEFAULT_SETTINGS,
+  measured: Partial<Durations> = {},
+): Plan {
+  const context = contextOf(observation, settings);
+  const durations = durationsOf(measured);
+  const stages = CA_STAGES.filter((name) => concerns(context, name)).map((name) => planStage(context, name, durations));
+  const certain = stages.filter((stage) => !stage.rebootsSkippable);
+  const blocker = context.stage === 'Pending' ? firstBlocker(PREFLIGHT, context) : undefined;
+  return {
+    targets: context.targets.map(({ name, title }) => ({ name, title })),
+    controlPlanes: controlPlanes(context).map((machine) => machine.name),
+    workers: workers(context).map((machine) => machine.name),
+    stages,
+    reboots: { atLeast: countReboots(certain), atMost: countReboots(stages) },
+    unavailable: outagesOf(context, stages, durations),
+    warnings: warningsOf(context),
+    checks: {
+      start: PREFLIGHT.map(textOf),
+      change: BEFORE_CHANGE.map(textOf),
+      reboot: anyTarget(context, (target) => target.rolled) ? BEFORE_REBOOT.map(textOf) : [],
+      stage: STAGE_PROVED.map(textOf),
+    },
+    pointOfNoReturn: pointOfNoReturn(context),
+    ...(blocker === undefined ? {} : { blocker }),
+    aboutMs: stages.reduce((sum, stage) => sum + (stage.aboutMs ?? 0), 0),
+  };
+}
+
+function concerns(context: Context, name: CaStage): name is Exclude<CaStage, 'Done'> {
+  if (name === 'Done') return false;
+  return name !== 'AwaitingCredentials' || anyTarget(context, (target) => target.handOff);
+}
+
+function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: Durations): PlanStage {
+  const isPass = name === 'Accepting' || name === 'Issuing' || name === 'Dropping';
+  const told = isPass ? orderOf(context) : [];
+  const reboots = isPass && anyTarget(context, (target) => target.rolled) ? controlPlanes(context) : [];
+  const rebootsSkippable = name === 'Issuing';
+  const steps = [...new Set(context.targets.flatMap((target) => target.settle[name] ?? []))];
+  const waits = steps.map((step) => settleText(step, context.settings));
+  const rebooted = rebootsSkippable ? 0 : reboots.length;
+  const aboutMs =
+    controlPlanes(context).length * (isPass ? tellMs(context, durations) : 0) +
+    Math.max(0, told.length - controlPlanes(context).length) * durations.workerMs +
+    rebooted * durations.rebootMs +
+    waits.reduce((sum, wait) => sum + wait.ms, 0);
+  return {
+    name,
+    summary: STAGES[name].summary,
+    done: context.stage !== name && isAtLeast(context.stage, name),
+    told,
+    reboots: reboots.map((machine) => machine.name),
+    rebootsSkippable,
+    waits: waits.map((wait) => wait.text),
+    ...(name === 'AwaitingCredentials' ? {} : { aboutMs }),
+  };
+}
+
+function tellMs(context: Context, durations: Durations): number {
+  return anyTarget(context, (target) => target.restartsApiServer) ? durations.apiServerRestartMs : durations.applyMs;
+}
+
+/** Control planes one at a time, the canary, then the other workers a few at a time. */
+function orderOf(context: Context): string[][] {
+  const planes = controlPlanes(context).map((machine) => [machine.name]);
+  if (!anyTarget(context, (target) => target.concerns === 'all')) return planes;
+  const [canary, ...others] = workers(context).map((machine) => machine.name);
+  const size = context.settings.workersAtOnce;
+  const batches = Array.from({ length: Math.ceil(others.length / size) }, (_, index) =>
+    others.slice(index * size, (index + 1) * size),
+  );
+  return [...planes, ...(canary === undefined ? [] : [[canary]]), ...batches];
+}
+
+function countReboots(stages: readonly PlanStage[]): number {
+  return stages.reduce((sum, stage) => sum + stage.reboots.length, 0);
+}
+
+function pointOfNoReturn(context: Context): Plan['pointOfNoReturn'] {
+  const names = context.targets.map((target) => target.name);
+  const stage = CA_STAGES.find((name) => !rotationAbandonable(name, names).abandonable) ?? 'Dropping';
+  return { stage, why: rotationAbandonable(stage, names).why };
+}
+
+function textOf(gate: (typeof PREFLIGHT)[number]): string {
+  const text = GATE_TEXTS.get(gate);
+  if (text === undefined) throw new Error(`the gate ${gate.name} has no text`);
+  return text;
+}
