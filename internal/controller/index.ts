@@ -3,7 +3,7 @@ export { createConnections } from './connections.ts';
 // Internal: for parts that look at a cluster without an operation, and for tests.
 export { createIdentities } from './identities.ts';
 export { type ListedMachine, listMachines } from './machines.ts';
-export { observe } from './observe.ts';
+export { createMemory, observe } from './observe.ts';
 export {
   type AuditEntry,
   type ClusterState,

@@ -20,6 +20,7 @@ import type {
   ServiceReading,
   TalosReading,
 } from '../rotation/observation.ts';
+import type { Heartbeats } from './heartbeats.ts';
 import { authoritiesOf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import type { ClusterState } from './ports.ts';
@@ -33,6 +34,7 @@ export interface MachineInput {
   readonly state: ClusterState;
   readonly machine: ListedMachine;
   readonly configs: ConfigReader;
+  readonly heartbeats: Heartbeats;
   readonly now: number;
   /** Uid of the operation: Nodes that it cordoned carry it. */
   readonly owner: string;
@@ -64,8 +66,8 @@ async function readHealth(client: Parameters<typeof readApiServerHealth>[0]) {
   };
 }
 
-function toNode(node: NodeView, { now, owner }: MachineInput): NodeReading {
-  const why = whyNotReady(node, { now });
+function toNode(node: NodeView, { now, owner, heartbeats }: MachineInput): NodeReading {
+  const why = whyNotReady(node, { now: heartbeats.nodeTime(node, now) });
   return {
     name: node.name,
     uid: node.uid,

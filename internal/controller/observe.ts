@@ -3,6 +3,7 @@ import { isAtLeast } from '../../api/v1alpha1/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import { needsOf } from '../rotation/decide.ts';
 import type { MachineObservation, Observation, Reading } from '../rotation/observation.ts';
+import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
 import { authoritiesOf, type Identities } from './identities.ts';
 import { type ListedMachine, listMachines } from './machines.ts';
 import { changesOf, observeStore } from './material.ts';
@@ -11,12 +12,18 @@ import { observeMachine, signedBy } from './observe-machine.ts';
 import { observeRefusals } from './observe-refusals.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
-import type { ConfigReader } from './standing.ts';
+import { type ConfigReader, createConfigReader } from './standing.ts';
 
 /** What one run remembers between observations; all of it can be read again. */
 export interface Memory {
   machines: readonly ListedMachine[];
   readonly configs: ConfigReader;
+  readonly heartbeats: Heartbeats;
+}
+
+/** Nothing remembered yet. */
+export function createMemory(): Memory {
+  return { machines: [], configs: createConfigReader(), heartbeats: createHeartbeats() };
 }
 
 /** Everything that an observation is made with. */
@@ -52,7 +59,15 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const owner = operation.metadata.uid;
   const machines = await Promise.all(
     list.machines.map(async (machine): Promise<MachineObservation> => {
-      const seen = await observeMachine({ session, state, machine, configs: memory.configs, now, owner });
+      const seen = await observeMachine({
+        session,
+        state,
+        machine,
+        configs: memory.configs,
+        heartbeats: memory.heartbeats,
+        now,
+        owner,
+      });
       if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
       return { ...seen, etcdServed: await observeServed(ports, state, machine) };
     }),

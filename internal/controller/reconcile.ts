@@ -2,7 +2,7 @@ import type { CaRotationStatus, CaStage, CaTarget, TalosOperation } from '../../
 import type { CertificateAndKey } from '../../pkg/pki/index.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
 import { decide } from '../rotation/decide.ts';
-import type { Decision, Effect, StatusPatch } from '../rotation/decision.ts';
+import { BLOCKED_RECHECK_MS, type Decision, type Effect, type StatusPatch } from '../rotation/decision.ts';
 import type { Observation } from '../rotation/observation.ts';
 import { type Actor, act, machineNameOf } from './act.ts';
 import { APPLY_DEADLINE_MS } from './act-apply.ts';
@@ -10,11 +10,10 @@ import { REBOOT_DEADLINE_MS } from './act-roll.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
 import { createIdentities, type Identities } from './identities.ts';
-import { type Memory, type Observed, observe } from './observe.ts';
+import { createMemory, type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
 import { changeOf, isNews, statusOf } from './report.ts';
 import { createSession, type Session } from './session.ts';
-import { createConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
 
 /** How one engine is made. */
@@ -45,8 +44,11 @@ export interface Engine {
 /** How soon to look again after an effect: at once, its consequences are what the next decision is about. */
 const AFTER_EFFECT_MS = 0;
 
-/** How soon to look again after a failed call. */
+/** How soon to look again after a failed call; twice as long after each that fails for the same reason. */
 const AFTER_FAILURE_MS = 2_000;
+
+/** After so many failures for the same reason a person should look. */
+const FAILURES_TO_BLOCK = 4;
 
 /** An engine over the given ports; it keeps connections and nothing else that could not be read again. */
 export function createEngine(options: EngineOptions): Engine {
@@ -56,7 +58,8 @@ export function createEngine(options: EngineOptions): Engine {
     ports,
     session,
     identities: createIdentities(ports.clock),
-    memory: { machines: [], configs: createConfigReader() },
+    memory: createMemory(),
+    failures: { text: '', count: 0 },
     settings: options.settings ?? DEFAULT_SETTINGS,
     newCa: options.newCa ?? newCa,
   };
@@ -73,6 +76,8 @@ interface Shell {
   readonly memory: Memory;
   readonly settings: Settings;
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+  /** How often the same call has failed in a row. */
+  readonly failures: { text: string; count: number };
 }
 
 async function reconcile(shell: Shell, name: string): Promise<Reconciled | undefined> {
@@ -121,6 +126,7 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
     message: failure === undefined ? decision.message : messageOf(failure),
   });
   if (outcome !== 'ok') return failed(shell, observation, operation, { decision, outcome, failure, calls });
+  shell.failures.count = 0;
   const after: StatusPatch = { ...decision.after, ...(calls.length === 0 ? {} : { inFlight: before.inFlight }) };
   const stage = effect.kind === 'enter-stage' ? effect.stage : undefined;
   operation = await write(shell, observation, operation, { decision, patch: after, stage });
@@ -147,14 +153,16 @@ async function failed(
     ...(refused && what.calls.length > 0 ? { inFlight: observation.operation.status.caRotation.inFlight } : {}),
     ...(refused && effect.kind === 'reboot' ? REBOOT_MARKER_GONE : {}),
   };
-  const decision: Decision = {
-    kind: 'wait',
-    reason: 'CallFailed',
-    message: `${effect.kind}${machineNameOf(effect) === undefined ? '' : ` on ${machineNameOf(effect)}`}: ${messageOf(what.failure)}`,
-    recheckAfterMs: AFTER_FAILURE_MS,
-  };
+  const machine = machineNameOf(effect);
+  const message = `${effect.kind}${machine === undefined ? '' : ` on ${machine}`}: ${messageOf(what.failure)}`;
+  const { failures } = shell;
+  failures.count = failures.text === message ? failures.count + 1 : 1;
+  failures.text = message;
+  const recheckAfterMs = Math.min(AFTER_FAILURE_MS * 2 ** (failures.count - 1), BLOCKED_RECHECK_MS);
+  const kind = failures.count < FAILURES_TO_BLOCK ? 'wait' : 'blocked';
+  const decision: Decision = { kind, reason: 'CallFailed', message, recheckAfterMs };
   const stored = await write(shell, observation, operation, { decision, patch });
-  return { decision, observation, operation: stored, recheckAfterMs: AFTER_FAILURE_MS };
+  return { decision, observation, operation: stored, recheckAfterMs };
 }
 
 /** A reboot that was certainly not taken is asked for anew, through every gate again. */

@@ -43,11 +43,13 @@ export function createSession(ports: Pick<Ports, 'connections' | 'clock'>): Sess
     const [identity] = identities;
     if (identity === undefined) throw new Error('the session was given no identity');
     const known = machines.get(machine.address);
-    if (known !== undefined) {
+    if (known !== undefined && known.client.name === machine.name) {
       // An identity that was withdrawn (renewed, or its CA is gone) is replaced.
       if (!identities.includes(known.identity)) swap(known, identity);
       return known;
     }
+    // A machine that was only an address has a name now.
+    known?.client.close();
     const entry = { client: ports.connections.talos({ ...machine, ...identity }), identity };
     machines.set(machine.address, entry);
     return entry;

@@ -1,0 +1,27 @@
+import type { NodeView } from '../../pkg/kube/index.ts';
+
+/** How old the last sign of life of a Node is, whatever its clock says. */
+export interface Heartbeats {
+  /** Time at which the Node's own clock would be now, to judge its Lease by; milliseconds since the epoch. */
+  nodeTime(node: NodeView, now: number): number;
+}
+
+/**
+ * Leases carry the time of the machine's clock, which may be minutes off ours. A
+ * Lease that was seen to change was renewed since the look before: from then on
+ * its age is measured by our clock alone. Before that, our clock has to do.
+ */
+export function createHeartbeats(): Heartbeats {
+  const seen = new Map<string, { readonly renewedAt: number; readonly changedAt: number | undefined }>();
+  return {
+    nodeTime(node, now) {
+      const { leaseRenewedAt, uid } = node;
+      if (leaseRenewedAt === undefined) return now;
+      const before = seen.get(uid);
+      const isNew = before === undefined || before.renewedAt !== leaseRenewedAt;
+      const changedAt = before === undefined ? undefined : isNew ? now : before.changedAt;
+      seen.set(uid, { renewedAt: leaseRenewedAt, changedAt });
+      return changedAt === undefined ? now : leaseRenewedAt + (now - changedAt);
+    },
+  };
+}
