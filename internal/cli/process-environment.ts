@@ -10,8 +10,13 @@ declare const ICHOR_VERSION: string | undefined;
 /** The environment of this process: its streams, its terminal, real sockets and real directories. */
 export function createProcessEnvironment(): CliEnvironment {
   const leaving = new AbortController();
-  process.on('SIGINT', () => leave(leaving));
-  process.on('SIGTERM', () => leave(leaving));
+  // Only a command that can be left in the middle listens; for the others Ctrl-C is what it always is.
+  let isListening = false;
+  const listen = (): AbortController => {
+    if (!isListening) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => leave(leaving));
+    isListening = true;
+    return leaving;
+  };
   // Asked of the descriptor: touching process.stdin would open it for every command.
   const onTerminal = isatty(0) && isatty(2);
   return {
@@ -19,15 +24,17 @@ export function createProcessEnvironment(): CliEnvironment {
     stderr: sinkOf(process.stderr),
     ask: onTerminal
       ? {
-          confirm: async (question) => (await import('./terminal-ask.ts')).confirm(question, leaving),
-          secret: async (question) => (await import('./terminal-ask.ts')).secret(question, leaving),
+          confirm: async (question) => (await import('./terminal-ask.ts')).confirm(question, listen()),
+          secret: async (question) => (await import('./terminal-ask.ts')).secret(question, listen()),
         }
       : undefined,
     env: process.env,
     workingDirectory: process.cwd(),
     homeDirectory: homedir(),
     clock: createSystemClock(),
-    interrupted: leaving.signal,
+    get interrupted() {
+      return listen().signal;
+    },
     version: typeof ICHOR_VERSION === 'string' ? ICHOR_VERSION : '0.1.0',
     openStore: async (options) => (await import('../store/index.ts')).openEmbeddedStore(options),
     connections: async () => (await import('../controller/index.ts')).createConnections(),
