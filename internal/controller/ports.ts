@@ -77,7 +77,7 @@ export interface EngineStore {
   listOperations(): Promise<readonly TalosOperation[]>;
   /**
    * Writes status, annotations and finalizers if the resource version still matches.
-   * Returns what is stored now. Errors: `StaleOperation` where somebody else wrote in between.
+   * Returns what is stored now. Errors: `StaleOperationError` where somebody else wrote in between.
    */
   updateOperation(operation: TalosOperation, change: OperationChange): Promise<TalosOperation>;
   appendAudit(entry: AuditEntry): Promise<void>;
@@ -93,14 +93,6 @@ export interface OperationChange {
 
 /** Name of the annotation that `dropHandoff` removes. */
 export type HandoffAnnotation = typeof HANDOFF_ANNOTATION;
-
-/** An operation was written by somebody else between our read and our write: look again. */
-export class StaleOperationError extends Error {
-  constructor(name: string) {
-    super(`operation ${name} was changed by somebody else; looking again`);
-    this.name = 'StaleOperationError';
-  }
-}
 
 /** Everything that the shell reaches the world through. */
 export interface Ports {

@@ -1,4 +1,5 @@
-import { type Ports, StaleOperationError } from './ports.ts';
+import { StaleOperationError } from '../store/index.ts';
+import type { Ports } from './ports.ts';
 import type { Engine, Reconciled } from './reconcile.ts';
 
 /** How an operation is followed. */

@@ -38,10 +38,12 @@ function walk(directory: string, found: Source[]): void {
  */
 export function importsOf(source: Source): string[] {
   const text = withoutComments(source.text);
-  const pattern = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
+  // Statements stand at the start of a line; an expression `import(...)` may stand anywhere.
+  const pattern =
+    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm;
   const imports: string[] = [];
   for (const match of text.matchAll(pattern)) {
-    const specifier = match[1] ?? match[2] ?? '';
+    const specifier = match[1] ?? match[2] ?? match[3] ?? '';
     imports.push(specifier.startsWith('.') ? posix.join(posix.dirname(source.path), specifier) : specifier);
   }
   return imports;
