@@ -82,10 +82,14 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
-  server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const one = await read(request, sockets.get(request.socket) ?? 0);
     seen.push(one);
     send(response, await options.answer(one));
+  };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // A test that answers with an error, or a client that goes away, is a broken connection.
+    serve(request, response).catch(() => response.destroy());
   });
   const url = await listen(server);
   const clients: KubeClient[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
   cordonNode,
   createEvent,
@@ -37,9 +37,7 @@ describeReal('the calls of a rotation on a real control plane', { tools: CONTROL
     plane = await startControlPlane({ controllerManager: true });
     client = plane.client();
     kubelet = await startStandInKubelet(plane.client(), NODE);
-    await expect
-      .poll(() => listRootCas(client).then((all) => all.every((one) => one.problem === undefined)), LONG)
-      .toBe(true);
+    await vi.waitUntil(async () => (await listRootCas(client)).every(({ problem }) => problem === undefined), LONG);
   });
   afterAll(async () => {
     await kubelet[Symbol.asyncDispose]();
@@ -73,7 +71,7 @@ describeReal('the calls of a rotation on a real control plane', { tools: CONTROL
     expect(await uncordonNode(client, { ...ours, node: 'worker-9' })).toBe('gone');
   });
 
-  it('finds the CA of every namespace, and the namespace that has none', async () => {
+  it('finds the CA that the pods of every namespace trust', async () => {
     const { fingerprint } = plane.kubernetesCa.certificate;
 
     const all = await listRootCas(client);
@@ -98,7 +96,7 @@ describeReal('the calls of a rotation on a real control plane', { tools: CONTROL
     expect(await readAggregatorAuth(client)).toBeDefined();
   });
 
-  it('drains behind a budget: names the pods that it holds, and gets through when it allows', async () => {
+  it('does not drain past a budget, and names it and the pods that it holds', async () => {
     await create(`${DEPLOYMENTS}`, aDeployment('web', 2));
     await create(BUDGETS, aBudget('web-pdb', 'web', 2));
     await expect.poll(() => podNames('web'), LONG).toHaveLength(2);
