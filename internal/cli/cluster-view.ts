@@ -5,6 +5,7 @@ import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
 import {
   type Connections,
   createIdentities,
+  createMemory,
   createSession,
   type EngineStore,
   type ListedMachine,
@@ -12,7 +13,6 @@ import {
   observe,
   type Session,
 } from '../controller/index.ts';
-import { createConfigReader } from '../controller/standing.ts';
 import type { Observation } from '../rotation/observation.ts';
 import { CliError } from './cli-error.ts';
 import type { KubeconfigText } from './handoff/kubeconfig-text.ts';
@@ -45,7 +45,7 @@ export function createClusterView({ store, connections, clock, endpoints: given 
   const ports = { store, connections, clock };
   const session = createSession(ports);
   const identities = createIdentities(clock);
-  const memory = { machines: [] as readonly ListedMachine[], configs: createConfigReader() };
+  const memory = createMemory();
 
   async function machines(): Promise<readonly ListedMachine[]> {
     session.use(await identities.talos(await store.readState(), false));
