@@ -1,4 +1,5 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { decide } from '../../rotation/decide.ts';
 import { type Explanation, explain } from '../../rotation/explain.ts';
 import { createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation } from '../command.ts';
@@ -57,7 +58,7 @@ async function lookNow(
 ): Promise<Explanation | string> {
   using view = createClusterView({ store, connections: await environment.connections(), clock: environment.clock });
   try {
-    return explain(await view.observe(operation));
+    return explain(operation, decide(await view.observe(operation)));
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

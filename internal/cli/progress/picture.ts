@@ -61,7 +61,7 @@ export function pictureOf({ operation, observation, decision }: Look): Picture {
     operation: operation.metadata.name,
     targets: status.caRotation.targets,
     stages: stageMarks(operation),
-    rows: observation.machines.map((machine) => rowOf(machine, operation)),
+    rows: observation.machines.map((machine) => rowOf(machine, { operation, decision })),
     reason: decision.reason,
     message: decision.message,
     isBlocked: decision.kind === 'blocked',
@@ -81,12 +81,15 @@ function stageMarks({ status }: TalosOperation): StageMark[] {
   });
 }
 
-function rowOf(machine: MachineObservation, operation: TalosOperation): Row {
-  const cells = Object.fromEntries(COLUMNS.map((column) => [column, cellOf(machine, operation, column)]));
+type Seen = Pick<Look, 'operation' | 'decision'>;
+
+function rowOf(machine: MachineObservation, seen: Seen): Row {
+  const cells = Object.fromEntries(COLUMNS.map((column) => [column, cellOf(machine, seen, column)]));
   return { machine: machine.name, role: machine.role, cells: cells as Record<Column, Cell> };
 }
 
-function cellOf(machine: MachineObservation, { status }: TalosOperation, column: Column): Cell {
+function cellOf(machine: MachineObservation, { operation, decision }: Seen, column: Column): Cell {
+  const { status } = operation;
   const wanted = CONFIG_STAGES.indexOf(column);
   const current = CONFIG_STAGES.indexOf(configStageOf(status.stage));
   if (wanted < current || status.stage === 'Done') return 'done';
@@ -97,18 +100,36 @@ function cellOf(machine: MachineObservation, { status }: TalosOperation, column:
   if (etcdRebooting === machine.name) return 'rebooting';
   if (etcdDraining === machine.name) return 'draining';
   if (!machine.talos.known) return 'unknown';
-  return standsAt(machine.talos.value.standing, { status, column, machine });
+  return standsAt(machine.talos.value.standing, { status, column, machine, reason: decision.reason });
 }
 
 interface Asked {
   readonly status: TalosOperation['status'];
   readonly column: Column;
   readonly machine: MachineObservation;
+  readonly reason: Reason;
 }
+
+/** What is decided once every machine of a stage is proved: the machine that was told last is not waited for any more. */
+const AFTER_PASS: ReadonlySet<Reason> = new Set<Reason>([
+  'RollingControlPlanes',
+  'CordoningControlPlane',
+  'DrainingControlPlane',
+  'RebootingEtcd',
+  'RebootOverdue',
+  'StageProved',
+  'SettlingAggregator',
+  'AwaitingCredentials',
+  'PublishingRootCA',
+  'RestartingWorkloads',
+  'ResettingAuthentication',
+  'ProvingRefusal',
+  'OldCredentialAccepted',
+]);
 
 function standsAt(
   standing: Extract<MachineObservation['talos'], { known: true }>['value']['standing'],
-  { status, column, machine }: Asked,
+  { status, column, machine, reason }: Asked,
 ): Cell {
   const { targets, applied, etcdRestarted } = status.caRotation;
   const wanted = CONFIG_STAGES.indexOf(column);
@@ -120,5 +141,5 @@ function standsAt(
   const isRolled = targets.includes('etcd') && machine.role === 'controlplane';
   if (isRolled) return etcdRestarted.includes(machine.name) ? 'done' : 'told';
   // The machine that was told last is the one being proved: the next is told only after it.
-  return applied.at(-1)?.machine === machine.name ? 'told' : 'done';
+  return applied.at(-1)?.machine === machine.name && !AFTER_PASS.has(reason) ? 'told' : 'done';
 }

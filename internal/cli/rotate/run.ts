@@ -1,14 +1,7 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
-import {
-  createEngine,
-  type EngineStore,
-  type Reconciled,
-  type RunEnd,
-  runOperation,
-  StaleOperationError,
-} from '../../controller/index.ts';
+import { createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
 import type { Observation } from '../../rotation/observation.ts';
-import { type EmbeddedStore, StaleOperationError as StoreStaleError } from '../../store/index.ts';
+import type { EmbeddedStore } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import type { CliEnvironment } from '../environment.ts';
@@ -44,7 +37,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { environment, output, store } = context;
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
-  const engine = createEngine({ ports: { clock, connections, store: asEngineStore(store) } });
+  const engine = createEngine({ ports: { clock, connections, store } });
   const progress = createProgress(output, clock);
   let last: Reconciled | undefined;
   let isOffered = false;
@@ -74,29 +67,6 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
     progress.end();
     engine.close();
   }
-}
-
-/** The store with the engine's own word for "somebody wrote in between". */
-function asEngineStore(store: EmbeddedStore): EngineStore {
-  return {
-    endpoints: () => store.endpoints(),
-    readState: () => store.readState(),
-    writeRecord: (record) => store.writeRecord(record),
-    removeRecord: () => store.removeRecord(),
-    replaceBundle: (expected, replacements) => store.replaceBundle(expected, replacements),
-    settlePrevious: (choice) => store.settlePrevious(choice),
-    readOperation: (name) => store.readOperation(name),
-    listOperations: () => store.listOperations(),
-    async updateOperation(operation, change) {
-      try {
-        return await store.updateOperation(operation, change);
-      } catch (error) {
-        if (error instanceof StoreStaleError) throw new StaleOperationError(operation.metadata.name);
-        throw error;
-      }
-    },
-    appendAudit: (entry) => store.appendAudit(entry),
-  };
 }
 
 /** Offers the new credentials, and takes them where that was asked for; `true` ends the run. */
