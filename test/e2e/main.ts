@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import { isCaTarget } from '../../api/v1alpha1/index.ts';
+import { unmetNeeds } from '../support/real.ts';
+import { talosCluster } from '../talos/cluster.ts';
+import { ensureTools } from '../tools/tools.ts';
+import { operatorDirectory } from './cluster-directory.ts';
+import { observeRotation } from './observed-rotation.ts';
+import { summaryOf } from './summary.ts';
+
+const USAGE = `usage: npm run rotate:real -- [--control-planes 3] [--workers 1] [--ca all|talos,kubernetes,...] [--contract v1.14]
+
+Brings up a cluster of real Talos machines on this host, rotates its certificate
+authorities with traffic running, proves the end and prints what happened.
+Needs Linux, root and Go.
+`;
+
+const { values } = parseArgs({
+  options: {
+    'control-planes': { type: 'string', default: '3' },
+    workers: { type: 'string', default: '1' },
+    ca: { type: 'string', default: 'all' },
+    contract: { type: 'string', default: 'v1.14' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+process.exitCode = values.help ? usage(0) : await main();
+
+async function main(): Promise<number> {
+  const names = values.ca.split(',');
+  if (values.ca !== 'all' && !names.every(isCaTarget)) return usage(2);
+  await ensureTools({ required: true });
+  const unmet = unmetNeeds({ linux: true, root: true });
+  if (unmet.length > 0) {
+    process.stderr.write(`${unmet.join('\n')}\n`);
+    return 1;
+  }
+  await using cluster = await talosCluster({
+    controlPlanes: Number(values['control-planes']),
+    workers: Number(values.workers),
+    contract: values.contract as `v1.${number}`,
+  });
+  await using directory = await operatorDirectory(cluster);
+  const boots = cluster.machines.map((machine) => machine.boots());
+  let printed = 0;
+  const rotation = await observeRotation({
+    cluster,
+    directory: directory.path,
+    args: values.ca === 'all' ? ['--all'] : ['--ca', values.ca],
+    onOutput(text) {
+      process.stdout.write(text.slice(printed));
+      printed = text.length;
+    },
+  });
+  process.stdout.write(rotation.output.slice(printed));
+  await directory.handBack();
+  if (rotation.exitCode === 0) await cluster.healthy();
+  const reboots = cluster.machines.map(
+    (machine, index) => [machine.name, machine.boots() - (boots[index] ?? 0)] as const,
+  );
+  process.stdout.write(summaryOf(rotation, reboots));
+  return rotation.exitCode;
+}
+
+function usage(code: number): number {
+  (code === 0 ? process.stdout : process.stderr).write(USAGE);
+  return code;
+}
