@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'vitest';
+import { runInProcess } from '../../test/builders/cli.ts';
+
+/** What bash offers after these words, the last of which is being typed. */
+async function offered(...words: readonly string[]): Promise<string[]> {
+  const { stdout: script } = await runInProcess(['completion', 'bash']);
+  const quoted = words.map((word) => `'${word}'`).join(' ');
+  const program = `${script}
+COMP_WORDS=(ichor ${quoted}); COMP_CWORD=${words.length}; _ichor; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = spawnSync('bash', ['-c', program], { encoding: 'utf8' });
+  assert.equal(stderr, '');
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+describe('completion in bash', () => {
+  it('offers nouns, verbs and options', async () => {
+    assert.deepEqual(await offered('cl'), ['cluster']);
+    assert.deepEqual(await offered('operation', 'p'), ['pause']);
+    assert.deepEqual(await offered('cluster', 'rotate-ca', '--re'), ['--restart-workloads']);
+  });
+
+  it('offers the values of an option', async () => {
+    assert.deepEqual(await offered('operation', 'list', '-o', ''), ['text', 'json', 'yaml']);
+    assert.deepEqual(await offered('completion', 'z'), ['zsh']);
+  });
+});
+
+describe('completion in fish and zsh', () => {
+  it('names every verb', async () => {
+    const fish = await runInProcess(['completion', 'fish']);
+    const zsh = await runInProcess(['completion', 'zsh']);
+
+    assert.match(fish.stdout, /-a rotate-ca -d 'replace certificate authorities of a cluster while it serves'/);
+    assert.match(zsh.stdout, /^autoload -U \+X bashcompinit && bashcompinit\n/);
+  });
+
+  it('is refused for another shell', async () => {
+    assert.equal((await runInProcess(['completion', 'tcsh'])).code, 2);
+  });
+});

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { bundleFromParts } from '../../../pkg/bundle/index.ts';
+import { renderStage } from '../../../pkg/machineconfig/index.ts';
+import { Secret } from '../../../pkg/pki/index.ts';
+import { aBundleDocument } from '../../../test/builders/bundle.ts';
+import { MADE_AT } from '../../../test/builders/certificates.ts';
+import { aClusterFolder, aFolder, type CliOptions, runInProcess } from '../../../test/builders/cli.ts';
+import {
+  aMachineConfig,
+  type ClusterMaterial,
+  changesBetween,
+  someMaterial,
+} from '../../../test/builders/machine-config.ts';
+import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
+import { bundlePartsOf } from './bundle-from-config.ts';
+
+/** The material of the bundle of the tests, as a machine configuration holds it. */
+async function bundleMaterial(): Promise<ClusterMaterial> {
+  const { bundle } = await aBundleDocument();
+  return { ...bundle, encryption: (await someMaterial()).encryption };
+}
+
+/** A control plane's configuration whose cluster secret has its real length. */
+function aConfig(options: Omit<Parameters<typeof aMachineConfig>[0], 'role'>): string {
+  return aMachineConfig(options).replaceAll('c2VjcmV0', `${'QUFB'.repeat(10)}QUE=`);
+}
+
+/** Machines that give this configuration to whoever asks. */
+function machines(config: string): CliOptions['connections'] {
+  const talos = () => ({
+    configuration: async () => ({ config: Secret.of('machine-config', config) }),
+    close: () => undefined,
+  });
+  return { talos: talos as never };
+}
+
+describe('bundlePartsOf', () => {
+  it.each(['legacy', 'mixed', 'typed'] as const)(
+    'finds every secret in a configuration of the %s shape',
+    async (shape) => {
+      const material = await someMaterial();
+
+      const parts = bundlePartsOf(aConfig({ shape, material }), 'cp1');
+
+      const { bundle } = bundleFromParts(parts, { path: 'secrets.yaml' });
+      const prints = (from: ClusterMaterial | typeof bundle) =>
+        [from.talos, from.kubernetes, from.etcd, from.aggregator].map((ca) => ca.certificate.fingerprint);
+      assert.deepEqual(prints(bundle), prints(material));
+      assert.equal(bundle.serviceAccount.fingerprint, material.serviceAccount.fingerprint);
+      assert.equal(bundle.secretboxEncryptionSecret?.equals(material.encryption.secret), true);
+      assert.equal(bundle.trustdToken.expose(), 'abcdef.0123456789abcdef');
+    },
+  );
+
+  it('refuses a worker', async () => {
+    const config = aMachineConfig({ role: 'worker', material: await someMaterial() });
+
+    assert.throws(() => bundlePartsOf(config, 'w1'), {
+      exit: 'refused',
+      message: 'w1 is no control plane; only control planes hold the keys of the certificate authorities',
+    });
+  });
+
+  it('refuses a control plane in the middle of a rotation of etcd', async () => {
+    const [before, after] = [await someMaterial(), await someMaterial()];
+    const changes = changesBetween(before, after).filter(({ target }) => target === 'etcd');
+    const config = renderStage(aMachineConfig({ material: before }), changes, 'Accepting', { talosVersion: '1.14.1' });
+
+    assert.throws(() => bundlePartsOf(config, 'cp1'), {
+      exit: 'refused',
+      message:
+        'cluster.etcd.ca in the configuration of cp1 holds more than one certificate: it is in the middle of a rotation',
+    });
+  });
+});
+
+describe('ichor cluster import', () => {
+  it('makes a directory from a talosconfig alone, by reading a control plane', async () => {
+    using folder = aFolder();
+    const material = await someMaterial();
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
+
+    const run = await runInProcess(['cluster', 'import', 'home', '--talosconfig', 'config', '-o', 'json'], {
+      directory: folder.path,
+      now: MADE_AT,
+      connections: machines(aConfig({ shape: 'typed', material })),
+    });
+
+    assert.equal(run.code, 0, run.stderr);
+    const result = JSON.parse(run.stdout);
+    assert.equal(result.directory, join(folder.path, 'home'));
+    assert.equal(result.certificates[1].fingerprint, material.kubernetes.certificate.fingerprint);
+    for (const name of ['secrets.yaml', 'talosconfig']) {
+      assert.equal(statSync(join(folder.path, 'home', name)).mode & 0o777, 0o600);
+    }
+    assert.equal(statSync(join(folder.path, 'home')).mode & 0o777, 0o700);
+  });
+
+  it('takes a bundle as it is when it is that of the cluster', async () => {
+    using source = aClusterFolder();
+    using folder = aFolder();
+    const material = await bundleMaterial();
+    // An expired talosconfig does not stand in the way: the bundle has the CA.
+    writeFileSync(join(source.path, 'talosconfig'), await aTalosconfig(material.talos, MADE_AT, { validityMs: 1_000 }));
+
+    const run = await runInProcess(
+      [
+        'cluster',
+        'import',
+        '--dir',
+        'home',
+        '--secrets',
+        join(source.path, 'secrets.yaml'),
+        '--talosconfig',
+        join(source.path, 'talosconfig'),
+      ],
+      { directory: folder.path, now: MADE_AT + 3_600_000, connections: machines(aConfig({ material })) },
+    );
+
+    assert.equal(run.code, 0, run.stderr);
+    assert.deepEqual(
+      readFileSync(join(folder.path, 'home', 'secrets.yaml')),
+      readFileSync(join(source.path, 'secrets.yaml')),
+    );
+  });
+
+  it('refuses a bundle that is not that of the cluster, with both fingerprints, and writes nothing', async () => {
+    using source = aClusterFolder();
+    using folder = aFolder();
+    const { bundle } = await aBundleDocument();
+    const other = { ...(await bundleMaterial()), etcd: (await someMaterial()).etcd };
+    writeFileSync(join(source.path, 'talosconfig'), await aTalosconfig(bundle.talos, MADE_AT));
+
+    const run = await runInProcess(
+      [
+        'cluster',
+        'import',
+        '--dir',
+        'home',
+        '--secrets',
+        join(source.path, 'secrets.yaml'),
+        '--talosconfig',
+        join(source.path, 'talosconfig'),
+      ],
+      { directory: folder.path, now: MADE_AT, connections: machines(aConfig({ material: other })) },
+    );
+
+    assert.equal(run.code, 4);
+    assert.ok(
+      run.stderr.startsWith(
+        `error: ${source.path}/secrets.yaml is not the bundle of this cluster: 10.0.0.1 runs with the etcd CA ${other.etcd.certificate.fingerprint}, the file holds ${bundle.etcd.certificate.fingerprint}\n`,
+      ),
+      run.stderr,
+    );
+    assert.throws(() => statSync(join(folder.path, 'home')), { code: 'ENOENT' });
+  });
+
+  it('never replaces a bundle', async () => {
+    using folder = aClusterFolder();
+
+    const run = await runInProcess(['cluster', 'import', '--dir', '.'], { directory: folder.path });
+
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [4, `error: ${folder.path}/secrets.yaml is there already\nChoose another --dir. Nothing was changed.\n`],
+    );
+  });
+});
+
+describe('ichor cluster bundle-export', () => {
+  it('writes the same bytes, readable by the owner only, and prints no key', async () => {
+    using folder = aClusterFolder();
+    const original = readFileSync(join(folder.path, 'secrets.yaml'));
+
+    const run = await runInProcess(['cluster', 'bundle-export', '--to', 'copy.yaml'], { directory: folder.path });
+
+    assert.equal(run.code, 0, run.stderr);
+    assert.deepEqual(readFileSync(join(folder.path, 'copy.yaml')), original);
+    assert.equal(statSync(join(folder.path, 'copy.yaml')).mode & 0o777, 0o600);
+    const secrets = [...original.toString().matchAll(/: (\S{20,})/g)].map((match) => match[1] ?? '');
+    assert.ok(secrets.length > 10);
+    assert.deepEqual(
+      secrets.filter((secret) => run.stdout.includes(secret)),
+      [],
+    );
+  });
+
+  it('encrypts for other people when it is asked to', async () => {
+    using folder = aClusterFolder();
+    const recipient = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
+
+    const run = await runInProcess(
+      ['cluster', 'bundle-export', '--to', 'copy.age', '--recipient', recipient, '-o', 'json'],
+      {
+        directory: folder.path,
+      },
+    );
+
+    assert.equal(run.code, 0, run.stderr);
+    assert.equal(JSON.parse(run.stdout).encrypted, true);
+    assert.match(readFileSync(join(folder.path, 'copy.age'), 'utf8'), /^-----BEGIN AGE ENCRYPTED FILE-----\n/);
+  });
+
+  it('refuses to replace a file and to print keys', async () => {
+    using folder = aClusterFolder();
+
+    const taken = await runInProcess(['cluster', 'bundle-export', '--to', 'secrets.yaml'], { directory: folder.path });
+    const printed = await runInProcess(['cluster', 'bundle-export'], { directory: folder.path });
+
+    assert.deepEqual([taken.code, printed.code], [4, 2]);
+    assert.equal(printed.stderr, 'error: --to names no file; keys are never printed\n');
+  });
+});
