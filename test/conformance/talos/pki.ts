@@ -241,13 +241,16 @@ export function pkiConformance(subject: () => Subject): void {
       });
 
       expect(effects).toEqual(['EtcdRoot', ...ALWAYS]);
-      await first.apply({ config, mode: 'NO_REBOOT' });
+      await effectOf(first, PKI_KINDS, {
+        act: () => first.apply({ config, mode: 'NO_REBOOT' }),
+        expected: ['EtcdRoot', 'EtcdSecrets', 'PKIStatus'],
+        quietMs: 5_000,
+      });
     });
   });
 
   describe('the Talos CA', () => {
-    const now = Date.now();
-    const admin = (ca: CertificateAndKey) => issueLeaf(ca, talosAdminProfile({ now }));
+    const admin = (ca: CertificateAndKey) => issueLeaf(ca, talosAdminProfile({ now: Date.now() }));
     const root = async () => {
       const spec = (await subject().first.get(OS_ROOT))?.spec;
       return { issuing: prints(spec?.issuing?.certificates), accepted: prints(spec?.accepted) };
@@ -297,6 +300,8 @@ export function pkiConformance(subject: () => Subject): void {
         kind: 'untrusted-server',
         outcome: 'not-done',
       });
+      expect((await first.version()).rbac).toBe(true);
+      first.use({ trust: [ca.old.certificate, ca.new.certificate], credentials: await admin(ca.new) });
       expect((await first.version()).rbac).toBe(true);
     });
 
