@@ -22,10 +22,7 @@ export function planText(plan: Plan): string {
       ),
     ),
     ...section('Know before:', plan.warnings),
-    ...section('Checked before the start:', plan.checks.start),
-    ...section('Checked before each machine is told:', plan.checks.change),
-    ...section('Checked before each reboot:', plan.checks.reboot),
-    ...section('Checked before each stage is left:', plan.checks.stage),
+    ...section('Checked, and waited for, each time:', checkLines(plan.checks)),
     '',
     `Point of no return: ${pointOfNoReturn.stage} (${pointOfNoReturn.why}). Until then ichor operation delete abandons the rotation.`,
   ].join('\n');
@@ -52,6 +49,22 @@ function rebootText({ reboots: { atLeast, atMost } }: Plan): string {
   return atLeast === atMost
     ? `${atMost} reboots of control planes; workers are not rebooted.`
     : `${atLeast} to ${atMost} reboots of control planes; workers are not rebooted.`;
+}
+
+const WHEN: readonly (readonly [keyof Plan['checks'], string])[] = [
+  ['start', 'the start'],
+  ['change', 'each machine'],
+  ['reboot', 'each reboot'],
+  ['stage', 'the end of each stage'],
+];
+
+/** Every check once, with when it is asked. */
+function checkLines(checks: Plan['checks']): string[] {
+  const all = [...new Set(WHEN.flatMap(([when]) => checks[when]))];
+  return all.map((check) => {
+    const times = WHEN.filter(([when]) => checks[when].includes(check)).map(([, words]) => words);
+    return `${check} (before ${times.join(', ')})`;
+  });
 }
 
 function section(title: string, lines: readonly string[]): string[] {

@@ -28,7 +28,8 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   if (request.dryRun) {
     if (underWay !== undefined) throw underWayError(underWay);
     await checkName(invocation, view);
-    return dryRun(invocation, { view, request, store: cluster.store });
+    // Awaited here: leaving the block closes the view's connections.
+    return await dryRun(invocation, { view, request, store: cluster.store });
   }
   const operation =
     underWay === undefined
