@@ -128,12 +128,24 @@ function controlPlaneReading(name: string, options: MachineOptions): Partial<Tal
   };
 }
 
+/** By the list of targets, which is one object for a whole cluster. */
+const KNOWN_PKI = new WeakMap<readonly CaTarget[], Map<string, PkiReading>>();
+
 /** The PKI that a machine runs with at a stage. */
 export function pkiAt(
   stands: Stands,
   targets: readonly CaTarget[] = CA_TARGETS,
   role: 'controlplane' | 'worker' = 'controlplane',
 ): PkiReading {
+  const known = KNOWN_PKI.get(targets) ?? new Map<string, PkiReading>();
+  KNOWN_PKI.set(targets, known);
+  const key = stands + role;
+  const pki = known.get(key) ?? makePki(stands, targets, role);
+  known.set(key, pki);
+  return pki;
+}
+
+function makePki(stands: Stands, targets: readonly CaTarget[], role: 'controlplane' | 'worker'): PkiReading {
   const at = (target: CaTarget): Stands => (targets.includes(target) ? stands : 'Before');
   const accepted = (target: CaTarget): Fingerprint[] => {
     if (at(target) === 'Before') return [OLD[target]];
