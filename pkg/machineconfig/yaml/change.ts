@@ -133,11 +133,11 @@ function addItems(source: SourceText, list: YAMLSeq, at: number, values: readonl
   const items = list.items as ParsedNode[];
   if (list.flow) {
     const written = values.map(flow).join(', ');
-    const next = items[at];
-    if (next !== undefined) return [{ start: next.range[0], end: next.range[0], text: `${written}, ` }];
-    const last = items.at(-1);
-    const end = last === undefined ? (list.range?.[0] ?? 0) + 1 : last.range[1];
-    return [{ start: end, end, text: last === undefined ? written : `, ${written}` }];
+    const first = items[0];
+    if (at === 0 && first !== undefined) return [{ start: first.range[0], end: first.range[0], text: `${written}, ` }];
+    const before = items[at - 1];
+    const end = before === undefined ? (list.range?.[0] ?? 0) + 1 : before.range[1];
+    return [{ start: end, end, text: before === undefined ? written : `, ${written}` }];
   }
   const { text } = source;
   const [firstDash] = itemExtent(text, list, 0);
