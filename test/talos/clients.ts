@@ -28,7 +28,7 @@ export function runKubectl(
   options: RunOptions = {},
 ): Promise<RunResult> {
   const kubeconfig = join(record.directory, 'kubeconfig');
-  return run(toolPath('kubectl'), ['--kubeconfig', kubeconfig, '--request-timeout=5s', ...args], {
+  return run(toolPath('kubectl'), ['--kubeconfig', kubeconfig, '--request-timeout=15s', ...args], {
     timeoutMs: 30_000,
     ...options,
   });

@@ -52,7 +52,7 @@ export async function deployWorkloads(cluster: TalosCluster): Promise<Workloads>
   if (worker === undefined) throw new Error('the test workloads need a cluster with a worker');
   const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests() });
   succeeded('apply the workloads', await cluster.kubectl(['apply', '-f', '-'], { input: manifest }));
-  const ready = ['-n', NAMESPACE, 'rollout', 'status', 'deployment', '--timeout=120s'];
+  const ready = ['-n', NAMESPACE, 'wait', 'deployment', '--all', '--for=condition=Available', '--timeout=120s'];
   const result = await cluster.kubectl(['--request-timeout=0', ...ready], { timeoutMs: 130_000 });
   succeeded('the workloads to be ready', result);
   const workloads = createWorkloads(cluster, worker.address);
@@ -125,7 +125,12 @@ function getJson(host: string, port: number, path: string): Promise<unknown> {
 
 function manifests(): object[] {
   return [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      // Talos enforces "baseline" by default, which forbids the host network.
+      metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
+    },
     web(),
     {
       apiVersion: 'policy/v1',

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Where control groups are mounted. */
@@ -40,17 +40,26 @@ export function makeCgroup(version: CgroupVersion, group: string): void {
 function makeDirectory(version: CgroupVersion, directory: string): void {
   if (existsSync(directory)) return;
   const parent = dirname(directory);
-  if (parent !== MOUNT && dirname(parent) !== MOUNT) makeDirectory(version, parent);
-  else if (version === 2 && parent !== MOUNT) makeDirectory(version, parent);
+  const isTop = basename(directory) === TOP;
+  if (!isTop) makeDirectory(version, parent);
   if (version === 2) delegate(parent);
   mkdirSync(directory);
-  if (version === 1 && directory.startsWith(join(MOUNT, 'cpuset'))) {
-    // A new cpuset is empty and takes no process until it is filled.
-    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-      writeFileSync(join(directory, file), readFileSync(join(parent, file)));
-    }
-    writeFileSync(join(directory, 'cgroup.clone_children'), '1');
+  if (version === 1 && directory.startsWith(join(MOUNT, 'cpuset'))) fillCpuset(directory);
+  if (isTop) weigh(version, directory);
+}
+
+/** A new v1 cpuset is empty and takes no process until it is filled. */
+function fillCpuset(directory: string): void {
+  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    writeFileSync(join(directory, file), readFileSync(join(dirname(directory), file)));
   }
+  writeFileSync(join(directory, 'cgroup.clone_children'), '1');
+}
+
+/** All machines together would weigh as much as one process of the host, and starve beside a compiler. */
+function weigh(version: CgroupVersion, directory: string): void {
+  const file = join(directory, version === 2 ? 'cpu.weight' : 'cpu.shares');
+  if (existsSync(file)) writeFileSync(file, version === 2 ? '1600' : '16384');
 }
 
 /** Lets the children of a v2 group have its controllers. */
