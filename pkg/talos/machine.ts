@@ -41,7 +41,12 @@ export interface TalosVersion {
   readonly rbac: boolean;
 }
 
-/** `active` is what runs, `persistent` what the next boot starts with; they differ after STAGED and TRY. */
+/**
+ * `active` is what runs, `persistent` what the next boot starts with; they differ
+ * after STAGED and TRY. After a boot from disk there is no `persistent` one
+ * (`not-found`) until something is applied: the disk then holds what was active at
+ * the start (seen on Talos 1.14.1).
+ */
 export type ConfigurationKind = 'active' | 'persistent';
 
 /** The exact text that was applied last, comments included. It holds keys, hence the Secret. */

@@ -45,8 +45,10 @@ export function aggregatorMapConformance(subject: () => Subject): void {
     });
 
     it('never shrinks, even when every API server has dropped the old CA', async () => {
-      for (const stage of ['Accepting', 'Issuing', 'Dropping'] as const) {
-        for (const machine of subject().controlPlanes) await restart(machine, stage);
+      const [, ...others] = subject().controlPlanes;
+      await Promise.all(others.map((machine) => restart(machine, 'Accepting')));
+      for (const stage of ['Issuing', 'Dropping'] as const) {
+        await Promise.all(subject().controlPlanes.map((machine) => restart(machine, stage)));
       }
       await using api = await apiServerOf(subject().first);
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../pkg/pki/index.ts';
 import { createTalosMachine, isTalosError, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { type LossyProxy, lossyProxy } from '../../support/lossy-proxy.ts';
-import { failureOf, podsReady, until } from './subject.ts';
+import { failureOf, persistent, podsReady, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 /** Lost replies, dropped requests and repeated ones, of the calls that change a machine. Reboots the first control plane. */
@@ -126,6 +126,8 @@ export function faultsConformance(subject: () => Subject): void {
         (await first.configuration('active')).config.equals(staged),
       );
       expect((await first.configuration('active')).version).toBeLessThanOrEqual(version);
+      // Not even the one that it booted from: it comes into being with the next apply.
+      expect(await persistent(first)).toBeUndefined();
       await podsReady(first, 240_000);
       await first.apply({ config, mode: 'NO_REBOOT' });
     });

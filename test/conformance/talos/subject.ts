@@ -3,6 +3,7 @@ import { Secret } from '../../../pkg/pki/index.ts';
 import {
   createTalosMachine,
   isTalosError,
+  type MachineConfiguration,
   type ResourceKind,
   STATIC_POD_STATUS,
   type TalosMachine,
@@ -88,7 +89,7 @@ export async function footprint(
   const versions = await Promise.all(
     Object.entries(kinds).map(async ([name, kind]) => [name, (await machine.get(kind))?.metadata.version] as const),
   );
-  const configurations = await Promise.all([machine.configuration('active'), machine.configuration('persistent')]);
+  const configurations = await Promise.all([machine.configuration('active'), persistent(machine)]);
   const services = (await machine.services()).map(
     ({ id, events }) => [id, events.findLast(({ state }) => state === 'Running')?.at ?? 0] as const,
   );
@@ -96,11 +97,21 @@ export async function footprint(
     versions: {
       ...Object.fromEntries(versions),
       'MachineConfig/active': configurations[0].version,
-      'MachineConfig/persistent': configurations[1].version,
+      'MachineConfig/persistent': configurations[1]?.version,
     },
     staticPods: await staticPods(machine),
     services: Object.fromEntries(services),
   };
+}
+
+/** The persistent configuration; there is none between a boot from disk and the first apply after it. */
+export async function persistent(machine: TalosMachine): Promise<MachineConfiguration | undefined> {
+  try {
+    return await machine.configuration('persistent');
+  } catch (error) {
+    if (isTalosError(error, 'not-found')) return undefined;
+    throw error;
+  }
 }
 
 /** Container IDs of the static pods by component, from the container runtime itself. */
