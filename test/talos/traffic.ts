@@ -1,13 +1,8 @@
-import { Agent, request } from 'node:https';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ask, type Call, connect, type TrafficCredentials } from './traffic-http.ts';
 
-/** Who asks, and whom it trusts; PEM texts. */
-export interface TrafficCredentials {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
+export type { TrafficCredentials } from './traffic-http.ts';
 
 /** What steady clients of the Kubernetes API saw. */
 export interface TrafficReport {
@@ -61,108 +56,55 @@ const NAMESPACE = 'default';
  * next one once. A request counts as failed when both attempts failed.
  */
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { readers = 2, writers = 2, everyMs = 50, timeoutMs = 3_000 } = options;
-  const counts = { requests: 0, retried: 0, failed: 0, longestStallMs: 0, lostWrites: 0 };
-  const examples: string[] = [];
-  const failedAttempts: Record<string, number> = {};
+  const { readers = 2, writers = 2, everyMs = 50, timeoutMs = 3_000, servers } = options;
+  if (servers.length === 0) throw new Error('traffic needs at least one API server');
+  const counts = createCounts();
+  const availability = createAvailability();
   const acknowledged = new Map<string, number>();
-  const availability = createAvailability(options.servers);
   let connections = connect(options.credentials);
   let stopped = false;
-
-  async function attempt(server: string, call: Call): Promise<string> {
-    try {
-      return await ask({ server, agent: connections.agentOf(server), timeoutMs, ...call });
-    } catch (error) {
-      failedAttempts[server] = (failedAttempts[server] ?? 0) + 1;
-      const text = `${new Date().toISOString()} ${call.method} ${server}${call.path}: ${(error as Error).message}`;
-      if (examples.length < 20) examples.push(text);
-      throw error;
-    }
-  }
-
-  /** One request, with one retry on another server; answers undefined when it failed. */
-  async function twice(client: { server: number }, call: Call): Promise<string | undefined> {
-    const begin = performance.now();
-    counts.requests += 1;
-    try {
-      return await attempt(serverOf(options.servers, client.server), call);
-    } catch {
-      counts.retried += 1;
-      client.server += 1;
-      try {
-        return await attempt(serverOf(options.servers, client.server), call);
-      } catch {
-        counts.failed += 1;
-        client.server += 1;
-        return undefined;
-      }
-    } finally {
-      counts.longestStallMs = Math.max(counts.longestStallMs, Math.round(performance.now() - begin));
-    }
-  }
+  const send: Send = (server, call) => ask({ server, agent: connections.agentOf(server), timeoutMs, ...call });
+  const client = (number: number) => createClient({ servers, first: number, send, counts });
 
   async function read(number: number): Promise<void> {
-    const client = { server: number };
+    const request = client(number);
     while (!stopped) {
-      await twice(client, { method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}` });
+      await request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}` });
       await sleep(everyMs);
     }
   }
-
   async function write(number: number): Promise<void> {
-    const client = { server: number };
+    const request = client(number);
     const name = `ichor-traffic-${number}`;
     for (let sequence = 1; !stopped; sequence += 1) {
-      const done = await twice(client, applyConfigMap(name, sequence));
-      if (done !== undefined) acknowledged.set(name, sequence);
+      if ((await request(applyConfigMap(name, sequence))) !== undefined) acknowledged.set(name, sequence);
       await sleep(everyMs);
     }
   }
-
   async function watchAvailability(): Promise<void> {
-    while (!stopped) {
-      const call = { method: 'GET', path: '/readyz' } as const;
-      const answered = await Promise.all(
-        options.servers.map((server) =>
-          ask({ server, agent: connections.agentOf(server), timeoutMs: 1_000, ...call }).then(
-            () => true,
-            () => false,
-          ),
-        ),
+    const answers = (server: string) =>
+      send(server, { method: 'GET', path: '/readyz' }).then(
+        () => true,
+        () => false,
       );
-      availability.note(answered.some(Boolean));
+    while (!stopped) {
+      availability.note((await Promise.all(servers.map(answers))).some(Boolean));
       await sleep(100);
     }
   }
 
-  async function countLostWrites(): Promise<void> {
-    for (const [name, sequence] of acknowledged) {
-      const path = `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`;
-      const text = await twice({ server: 0 }, { method: 'GET', path });
-      const found = text === undefined ? 0 : Number((JSON.parse(text) as { data: { sequence: string } }).data.sequence);
-      if (found < sequence) counts.lostWrites += sequence - found;
-    }
-  }
-
-  const report = (): TrafficReport => ({
-    ...counts,
-    allDown: availability.report(),
-    examples: [...examples],
-    failedAttempts: { ...failedAttempts },
-  });
   const clients = [
     ...Array.from({ length: readers }, (_, number) => read(number)),
-    ...Array.from({ length: writers }, (_, number) => write(number)),
+    ...Array.from({ length: writers }, (_, number) => write(readers + number)),
     watchAvailability(),
   ];
+  const report = () => counts.report(availability.report());
   async function stop(): Promise<TrafficReport> {
-    if (!stopped) {
-      stopped = true;
-      await Promise.all(clients);
-      await countLostWrites();
-      connections.close();
-    }
+    if (stopped) return report();
+    stopped = true;
+    await Promise.all(clients);
+    counts.lost(await countLostWrites(client(0), acknowledged));
+    connections.close();
     return report();
   }
   return {
@@ -179,10 +121,51 @@ export function startTraffic(options: TrafficOptions): Traffic {
   };
 }
 
-interface Call {
-  readonly method: 'GET' | 'PATCH';
-  readonly path: string;
-  readonly body?: string;
+type Send = (server: string, call: Call) => Promise<string>;
+
+/** A client's way to ask: answers the body, or undefined when both attempts failed. */
+type SteadyRequest = (call: Call) => Promise<string | undefined>;
+
+function createClient(options: {
+  servers: readonly string[];
+  first: number;
+  send: Send;
+  counts: Counts;
+}): SteadyRequest {
+  const { servers, send, counts } = options;
+  let current = options.first;
+  async function attempt(call: Call): Promise<string | undefined> {
+    const server = servers[current % servers.length] ?? '';
+    try {
+      return await send(server, call);
+    } catch (error) {
+      counts.attemptFailed(server, `${call.method} ${server}${call.path}: ${(error as Error).message}`);
+      current += 1;
+      return undefined;
+    }
+  }
+  return async (call) => {
+    const begin = performance.now();
+    const first = await attempt(call);
+    const answer = first ?? (await attempt(call));
+    counts.requestDone({
+      retried: first === undefined,
+      failed: answer === undefined,
+      tookMs: Math.round(performance.now() - begin),
+    });
+    return answer;
+  };
+}
+
+/** How many acknowledged changes a later read does not find; an unreadable one counts whole. */
+async function countLostWrites(request: SteadyRequest, acknowledged: ReadonlyMap<string, number>): Promise<number> {
+  let lost = 0;
+  for (const [name, sequence] of acknowledged) {
+    const text = await request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}` });
+    const found = text === undefined ? 0 : Number((JSON.parse(text) as { data: { sequence: string } }).data.sequence);
+    lost += Math.max(0, sequence - found);
+  }
+  return lost;
 }
 
 /** Server-side apply creates and changes alike. */
@@ -192,72 +175,56 @@ function applyConfigMap(name: string, sequence: number): Call {
   return { method: 'PATCH', path, body: JSON.stringify(body) };
 }
 
-/** One kept-alive agent per server. */
-function connect({ ca, cert, key }: TrafficCredentials) {
-  const agents = new Map<string, Agent>();
-  const close = () => {
-    for (const agent of agents.values()) agent.destroy();
-  };
+type Counts = ReturnType<typeof createCounts>;
+
+function createCounts() {
+  const totals = { requests: 0, retried: 0, failed: 0, longestStallMs: 0, lostWrites: 0 };
+  const examples: string[] = [];
+  const failedAttempts: Record<string, number> = {};
   return {
-    agentOf(server: string): Agent {
-      const found = agents.get(server) ?? new Agent({ keepAlive: true, ca, cert, key, maxFreeSockets: 8 });
-      agents.set(server, found);
-      return found;
+    attemptFailed(server: string, what: string): void {
+      failedAttempts[server] = (failedAttempts[server] ?? 0) + 1;
+      if (examples.length < 20) examples.push(`${new Date().toISOString()} ${what}`);
     },
-    close,
-    /** Requests in flight on old connections finish; a timeout ends those that never would. */
-    closeWhenIdle: () => setTimeout(close, 5_000).unref(),
+    requestDone({ retried, failed, tookMs }: { retried: boolean; failed: boolean; tookMs: number }): void {
+      totals.requests += 1;
+      if (retried) totals.retried += 1;
+      if (failed) totals.failed += 1;
+      totals.longestStallMs = Math.max(totals.longestStallMs, tookMs);
+    },
+    lost(writes: number): void {
+      totals.lostWrites = writes;
+    },
+    report: (allDown: TrafficReport['allDown']): TrafficReport => ({
+      ...totals,
+      allDown,
+      examples: [...examples],
+      failedAttempts: { ...failedAttempts },
+    }),
   };
-}
-
-function ask(options: Call & { server: string; agent: Agent; timeoutMs: number }): Promise<string> {
-  const { server, agent, timeoutMs, method, path, body } = options;
-  return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/apply-patch+yaml' };
-    const asked = request(`${server}${path}`, { method, agent, headers }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      answer.on('error', reject);
-      answer.on('end', () => {
-        if (answer.statusCode !== undefined && answer.statusCode < 300) resolve(text);
-        else reject(new Error(`status ${answer.statusCode}: ${text.slice(0, 200)}`));
-      });
-    });
-    const timer = setTimeout(() => asked.destroy(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
-    asked.on('close', () => clearTimeout(timer));
-    asked.on('error', reject);
-    asked.end(body);
-  });
-}
-
-function serverOf(servers: readonly string[], number: number): string {
-  const server = servers[number % servers.length];
-  if (server === undefined) throw new Error('traffic needs at least one API server');
-  return server;
 }
 
 /** Adds up the times at which nothing answered. */
-function createAvailability(servers: readonly string[]) {
+function createAvailability() {
   let downSince: number | undefined;
   const totals = { times: 0, totalMs: 0, longestMs: 0 };
-  if (servers.length === 0) throw new Error('traffic needs at least one API server');
+  const lastedMs = () => (downSince === undefined ? 0 : Math.round(performance.now() - downSince));
   return {
     note(anyAnswered: boolean): void {
-      const now = performance.now();
       if (!anyAnswered && downSince === undefined) {
-        downSince = now;
+        downSince = performance.now();
         totals.times += 1;
       } else if (anyAnswered && downSince !== undefined) {
-        const lasted = Math.round(now - downSince);
-        totals.totalMs += lasted;
-        totals.longestMs = Math.max(totals.longestMs, lasted);
+        totals.totalMs += lastedMs();
+        totals.longestMs = Math.max(totals.longestMs, lastedMs());
         downSince = undefined;
       }
     },
-    report: () => ({ ...totals }),
+    report: (): TrafficReport['allDown'] => ({
+      times: totals.times,
+      totalMs: totals.totalMs + lastedMs(),
+      longestMs: Math.max(totals.longestMs, lastedMs()),
+    }),
   };
 }
 
