@@ -52,10 +52,15 @@ export function problemsOf(access: Access): ConfigProblem[] {
   return rules.flatMap((rule) => rule(access));
 }
 
+/** The first document of a kind that only Talos 1.14 and later know, if there is one. */
+export function firstTypedKind(access: Access): string | undefined {
+  return TYPED_KINDS.find((kind) => documentOf(access.config, kind) !== undefined);
+}
+
 /** The refusal of a machine whose version cannot know the documents it is given. */
 export function refuseUnknownKinds(access: Access, version: TalosVersion): void {
   if (knowsTypedDocuments(version)) return;
-  const kind = TYPED_KINDS.find((each) => documentOf(access.config, each) !== undefined);
+  const kind = firstTypedKind(access);
   const document = kind === undefined ? undefined : documentOf(access.config, kind);
   if (kind === undefined || document === undefined) return;
   const message = `Talos ${version.text} does not know this kind and would refuse the whole configuration`;

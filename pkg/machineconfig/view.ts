@@ -2,7 +2,7 @@ import type { Certificate, Fingerprint } from '../pki/index.ts';
 import type { Access } from './access.ts';
 import type { CaHome } from './ca-home.ts';
 import { readEncryption } from './encryption-rules.ts';
-import { type ConfigProblem, problemsOf } from './problems.ts';
+import { type ConfigProblem, firstTypedKind, problemsOf } from './problems.ts';
 import { clusterOf, type Role, roleOf } from './role.ts';
 import { etcdCa } from './targets/etcd.ts';
 import { kubernetesHome } from './targets/kubernetes.ts';
@@ -56,6 +56,8 @@ export interface ServiceAccountView {
 export interface MachineConfigView {
   readonly role: Role;
   readonly shape: ConfigShape;
+  /** The oldest Talos that knows all of these documents: `v1.14` for typed ones, else any. */
+  readonly minimumTalos: 'v1.14' | undefined;
   readonly talos: CaView;
   readonly kubernetes: CaView;
   /** Control planes only, as the four below. */
@@ -80,6 +82,7 @@ export function viewOf(access: Access): MachineConfigView {
   return {
     role: roleOf(access),
     shape: shapeOf(access),
+    minimumTalos: firstTypedKind(access) === undefined ? undefined : 'v1.14',
     talos: caView(talosHome(access)),
     kubernetes: caView(kubernetesHome(access)),
     aggregator: aggregator === undefined ? undefined : caView(aggregator),

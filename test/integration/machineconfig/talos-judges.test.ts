@@ -199,6 +199,7 @@ describeReal('Talos judges every rendering', { tools: ['talosctl', 'configjudge'
 
     expect(view.problems).toEqual([]);
     expect(worker.problems).toEqual([]);
+    expect(view.minimumTalos).toBe(contract === 'v1.14' ? 'v1.14' : undefined);
     expect([view.role, view.shape, view.clusterName, view.endpoint]).toEqual([
       'controlplane',
       contract === 'v1.14' ? 'typed' : 'legacy',
