@@ -19,6 +19,8 @@ export interface Settings {
   readonly graceMs: number;
   /** After its deadline, how long a call of ours may still take effect on a machine that answers. */
   readonly quiescenceMarginMs: number;
+  /** How long an abandoned rotation waits for machines that the new CAs cannot be taken back from. */
+  readonly abandonPatienceMs: number;
   /** How many workers are told at once, after the canary. */
   readonly workersAtOnce: number;
   /** How many workloads are restarted at once. */
@@ -34,6 +36,7 @@ export const DEFAULT_SETTINGS: Settings = {
   drainDeadlineMs: 300_000,
   graceMs: 180_000,
   quiescenceMarginMs: 10_000,
+  abandonPatienceMs: 300_000,
   workersAtOnce: 5,
   restartsAtOnce: 2,
 };
@@ -46,6 +49,12 @@ export interface Context {
   readonly status: CaRotationStatus;
   readonly targets: readonly TargetDescriptor[];
   readonly material: Readonly<Partial<Record<CaTarget, TargetMaterial>>>;
+  /**
+   * Machines that cannot become well before they are told, because they were left
+   * two stages behind: gates ask how all the others are. Set only while one of
+   * them is told.
+   */
+  readonly leftBehind?: ReadonlySet<string>;
 }
 
 /** A step of a stage: a decision, or `undefined` when it has nothing left to do. */

@@ -3,16 +3,15 @@ import {
   DEFAULT_CA_TARGETS,
   handoffToken,
   ROTATION_FINALIZER,
-  rotationAbandonable,
   sortCaTargets,
 } from '../../api/v1alpha1/index.ts';
-import { type Context, DEFAULT_SETTINGS, elapsedSince, type Settings, type Step } from './context.ts';
+import { abandoned } from './abandon.ts';
+import { type Context, DEFAULT_SETTINGS, type Settings, type Step } from './context.ts';
 import { blockedBy, type Decision, waitFor } from './decision.ts';
 import { recordIsKept } from './gates/record-is-kept.ts';
 import type { Needs, Observation } from './observation.ts';
 import { quiescence } from './quiescence.ts';
 import { rebooting } from './rebooting.ts';
-import { conditionOf } from './stages/condition.ts';
 import { STAGES } from './stages/index.ts';
 import { descriptorsOf } from './targets/index.ts';
 
@@ -69,47 +68,6 @@ function over({ stage, observation }: Context): Decision | undefined {
     return { kind: 'act', effect: { kind: 'complete' }, reason: 'Completed', message };
   }
   return { kind: 'done', reason: 'Completed', message };
-}
-
-function abandoned(context: Context): Decision | undefined {
-  const { operation, machines } = context.observation;
-  if (operation.metadata.deletionTimestamp === undefined) return undefined;
-  const { abandonable, why } = rotationAbandonable(
-    context.stage,
-    context.targets.map((target) => target.name),
-  );
-  if (!abandonable) return held(context, why);
-  const late = context.status.inFlight.find(
-    (call) => elapsedSince(context, call.deadline) < context.settings.quiescenceMarginMs,
-  );
-  if (late !== undefined) {
-    return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
-  }
-  const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
-  const names = new Set([
-    ...cordoned.map((machine) => machine.name),
-    context.status.etcdRebooting,
-    context.status.etcdDraining,
-  ]);
-  return {
-    kind: 'act',
-    effect: { kind: 'abandon', uncordon: [...names].filter((name) => name !== undefined).sort() },
-    reason: 'Abandoning',
-    message: `abandoned in ${context.stage}: ${why}`,
-  };
-}
-
-/** Says once that a deletion is held, and goes on. */
-function held(context: Context, why: string): Decision | undefined {
-  if (conditionOf(context, 'DeletionHeld')?.status === 'True') return undefined;
-  const message = `in ${context.stage} it is too late to go back: ${why}`;
-  return {
-    kind: 'act',
-    effect: { kind: 'update-status' },
-    reason: 'PastPointOfNoReturn',
-    message,
-    conditions: [{ type: 'DeletionHeld', status: 'True', reason: 'PastPointOfNoReturn', message }],
-  };
 }
 
 function recorded(context: Context): Decision | undefined {

@@ -15,6 +15,8 @@ export type Effect =
       readonly machines: readonly string[];
       readonly stage: 'Accepting' | 'Issuing' | 'Dropping';
     }
+  /** Take the new certificate authorities back from a machine, one stage at a time; only while a rotation is abandoned. */
+  | { readonly kind: 'revert-config'; readonly machine: string; readonly to: 'Accepting' | 'Before' }
   | { readonly kind: 'cordon'; readonly machine: string }
   | { readonly kind: 'drain'; readonly machine: string }
   | { readonly kind: 'forfeit-leadership'; readonly machine: string }

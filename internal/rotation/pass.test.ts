@@ -211,6 +211,61 @@ describe('the gates of a pass', () => {
   });
 });
 
+describe('a machine that was left two stages behind, as one whose disk was restored', () => {
+  const notReady = { node: { ready: false, readyMessage: 'kubelet stopped posting' } };
+
+  it('is told although its Node is not Ready, which it cannot become before', () => {
+    const except = { w1: { stands: 'Before', ...notReady } as const };
+
+    expect(decide(anObservation({ stage: 'Issuing', except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'w1', stage: 'Issuing' },
+    });
+  });
+
+  it('is told although its etcd and its kube-apiserver are not well, while those of the others are', () => {
+    const sick = { talos: { etcdService: { running: true, healthy: false } }, apiServer: 'failing: etcd', ...notReady };
+    const except = { cp3: { stands: 'Accepting', ...sick } as const };
+
+    expect(decide(anObservation({ stage: 'Dropping', targets: ['etcd'], except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp3', stage: 'Dropping' },
+    });
+  });
+
+  it('is told before other workers, alone', () => {
+    const except = { w1: { stands: 'Accepting' }, w2: { stands: 'Before', ...notReady } } as const;
+
+    expect(decide(anObservation({ stage: 'Issuing', workers: 3, except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'w2' },
+    });
+  });
+
+  it.each<[string, Record<string, MachineOptions>, string]>([
+    ['another Node is not Ready', { w2: notReady }, 'Node w2: kubelet stopped posting; expected Ready'],
+    [
+      'another member of etcd is not healthy',
+      { cp2: { talos: { etcdService: { running: true, healthy: false } } } },
+      'etcd on cp2 is running but not healthy; expected healthy',
+    ],
+    ['a machine does not answer', { w2: { unknown: 'unreachable' } }, 'w2 (10.0.0.2): connection refused'],
+  ])('is not told while %s', (_what, others, message) => {
+    const except = { ...others, w1: { stands: 'Before', ...notReady } as const };
+
+    expect(decide(anObservation({ stage: 'Issuing', targets: ['talos', 'etcd'], workers: 2, except }))).toMatchObject({
+      kind: 'blocked',
+      message,
+    });
+  });
+
+  it('one stage behind it is held by its own gates, as everybody is', () => {
+    const except = { w1: { stands: 'Accepting', ...notReady } as const };
+
+    expect(decide(anObservation({ stage: 'Issuing', except }))).toMatchObject({
+      kind: 'blocked',
+      reason: 'NodeNotReady',
+    });
+  });
+});
+
 describe('isBehind', () => {
   function behind(stage: 'Accepting' | 'Issuing' | 'Dropping', targets: readonly CaTarget[], options: MachineOptions) {
     const context = contextOf(

@@ -8,7 +8,7 @@ import {
   timestamp,
   workers,
 } from './context.ts';
-import type { Decision } from './decision.ts';
+import type { Blocker, Decision } from './decision.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { BEFORE_CHANGE } from './gates/index.ts';
 import { noForeignConfiguration } from './gates/no-foreign-configuration.ts';
@@ -35,7 +35,7 @@ export function pass(context: Context): Decision | undefined {
 
 function bring(context: Context, machine: KnownMachine): Decision | undefined {
   if (isBehind(context, machine)) {
-    const blocker = firstBlocker(BEFORE_CHANGE, context);
+    const blocker = inTheWay(context, machine);
     return blocker === undefined ? tell(context, [machine]) : hold(context, blocker);
   }
   const blocker = unproved(context, machine);
@@ -49,21 +49,45 @@ function passWorkers(context: Context): Decision | undefined {
   const blocker = waiting.find((each) => each !== undefined);
   // The canary, and then every batch, is proved before the next machine is told.
   if (blocker !== undefined) return hold(context, blocker);
-  if (behind.length === 0) return undefined;
-  const gate = firstBlocker(BEFORE_CHANGE, context);
+  const [first] = behind;
+  if (first === undefined) return undefined;
+  const left = behind.find((machine) => isLeftBehind(context, machine));
+  const gate = inTheWay(context, left ?? first);
   if (gate !== undefined) return hold(context, gate);
+  if (left !== undefined) return tell(context, [left]);
   const isCanary = behind.length === all.length;
   return tell(context, behind.slice(0, isCanary ? 1 : context.settings.workersAtOnce));
 }
 
+/** What is in the way of telling this machine. */
+function inTheWay(context: Context, machine: KnownMachine): Blocker | undefined {
+  if (!isLeftBehind(context, machine)) return firstBlocker(BEFORE_CHANGE, context);
+  const left = context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each));
+  return firstBlocker(BEFORE_CHANGE, { ...context, leftBehind: new Set(left.map((each) => each.name)) });
+}
+
 /** Whether a machine's configuration stands before the stage for any target. */
 export function isBehind(context: Context, machine: KnownMachine): boolean {
+  return stagesBehind(context, machine) > 0;
+}
+
+/**
+ * Whether a machine stands two stages behind the others, as one does whose disk
+ * was restored: machines that are one stage apart understand each other, those
+ * two apart do not, so it is not well and cannot become well before it is told.
+ */
+function isLeftBehind(context: Context, machine: KnownMachine): boolean {
+  return stagesBehind(context, machine) > 1;
+}
+
+function stagesBehind(context: Context, machine: KnownMachine): number {
   const wanted = CONFIG_STAGES.indexOf(configStageOf(context.stage));
-  return context.targets.some((target) => {
+  const behind = context.targets.map((target) => {
     const standing = machine.talos.value.standing[target.name];
-    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return false;
-    return CONFIG_STAGES.indexOf(standing.stage) < wanted;
+    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return 0;
+    return wanted - CONFIG_STAGES.indexOf(standing.stage);
   });
+  return Math.max(0, ...behind);
 }
 
 function tell(context: Context, machines: readonly KnownMachine[]): Decision {

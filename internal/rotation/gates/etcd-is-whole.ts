@@ -7,18 +7,21 @@ import type { EtcdReading, MachineObservation } from '../observation.ts';
  * exactly one voting member per control plane, no alarm, asked on each machine
  * (a working API says nothing about etcd: `measured`). Each machine is asked for
  * itself first, so that the message names the one that is unwell. Members are
- * compared by ID, because a name may be learned late.
+ * compared by ID, because a name may be learned late. Of a machine that was left
+ * behind only so much is asked as the others say of it.
  */
 export function etcdIsWhole(context: Context): Blocker | undefined {
   const members: Member[] = [];
-  for (const machine of controlPlanes(context)) {
+  const asked = controlPlanes(context).filter((machine) => !context.leftBehind?.has(machine.name));
+  const left = controlPlanes(context).length - asked.length;
+  for (const machine of asked) {
     const member = memberOn(machine);
     if ('reason' in member) return member;
     members.push(member);
   }
   const ids = members.map((member) => member.etcd.memberId);
   for (const member of members) {
-    const blocker = listsTheOthers(member, ids);
+    const blocker = listsTheOthers(member, ids, left);
     if (blocker !== undefined) return blocker;
   }
   return undefined;
@@ -44,7 +47,12 @@ function memberOn(machine: MachineObservation): Member | Blocker {
   return { where, etcd: etcd.value };
 }
 
-function listsTheOthers({ where, etcd: { members, memberId } }: Member, ids: readonly string[]): Blocker | undefined {
+function listsTheOthers({ where, etcd }: Member, ids: readonly string[], left: number): Blocker | undefined {
+  const { memberId } = etcd;
+  const strangers = etcd.members.filter((member) => !ids.includes(member.id));
+  // Members that are not asked may be in the list, voting or not.
+  const members =
+    left > 0 && strangers.length <= left ? etcd.members.filter((each) => ids.includes(each.id)) : etcd.members;
   const learner = members.find((member) => member.learner);
   if (learner !== undefined)
     return notWhole(`${where} lists ${learner.name || learner.id} as a learner; expected voters only`);
@@ -52,7 +60,7 @@ function listsTheOthers({ where, etcd: { members, memberId } }: Member, ids: rea
     return notWhole(`${where} lists ${members.length} members for ${ids.length} control planes; expected one each`);
   }
   if (!members.some((member) => member.id === memberId)) return notWhole(`${where} does not list itself (${memberId})`);
-  const stranger = members.find((member) => !ids.includes(member.id));
+  const [stranger] = left > 0 ? [] : strangers;
   if (stranger !== undefined) {
     return notWhole(`${where} lists ${stranger.name || 'a member'} (${stranger.id}), which is on no control plane`);
   }

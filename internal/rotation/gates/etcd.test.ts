@@ -102,6 +102,39 @@ describe('etcdIsWhole', () => {
   });
 });
 
+describe('etcdIsWhole while cp3 is told that was left behind', () => {
+  function others(options: ObservationOptions) {
+    const context = contextOf(anObservation({ targets: ['etcd'], ...options }));
+    return etcdIsWhole({ ...context, leftBehind: new Set(['cp3']) });
+  }
+  const sick: MachineOptions = { talos: { etcdService: { running: false, healthy: false } } };
+
+  it('asks nothing of its member', () => {
+    expect(others({ except: { cp3: sick } })).toBeUndefined();
+  });
+
+  it.each([
+    ['no member', voters.slice(0, 2)],
+    ['a learner', voters.map((each) => ({ ...each, learner: each.name === 'cp3' }))],
+  ])('does not mind when the others list it as %s', (_what, members) => {
+    expect(others({ except: { cp1: { etcd: { members } }, cp2: { etcd: { members } }, cp3: sick } })).toBeUndefined();
+  });
+
+  it('stops at a second member that is not well', () => {
+    expect(others({ except: { cp2: sick, cp3: sick } })?.message).toBe(
+      'etcd on cp2 is not running; expected Running and healthy',
+    );
+  });
+
+  it('stops at a member that belongs to no control plane', () => {
+    const members = [...voters, { id: '00000000deadbeef', name: 'cp9', learner: false }];
+
+    expect(others({ except: { cp1: { etcd: { members } }, cp3: sick } })?.message).toBe(
+      'etcd on cp1 lists 4 members for 2 control planes; expected one each',
+    );
+  });
+});
+
 describe('etcdKeepsQuorum', () => {
   it.each([1, 3, 5])('lets %i control planes pass', (controlPlanes) => {
     expect(etcdKeepsQuorum(contextOf(anObservation({ controlPlanes })))).toBeUndefined();

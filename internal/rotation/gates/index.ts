@@ -34,6 +34,9 @@ export const BEFORE_CHANGE: readonly Gate[] = [
   nodesReady,
 ];
 
+/** Asked before a new CA is taken back from a machine. A machine that does not answer must not hold an abandoned rotation for ever. */
+export const TAKING_BACK: readonly Gate[] = [noForeignConfiguration, etcdIsWhole, apiServersReady, nodesReady];
+
 /** Asked before a control plane is rebooted. */
 export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];
 

@@ -4,6 +4,7 @@ import type { Blocker } from '../decision.ts';
 /** Every machine has a Node that is Ready with a fresh heartbeat, in the boot that the machine itself reports. */
 export function nodesReady(context: Context): Blocker | undefined {
   for (const machine of context.observation.machines) {
+    if (context.leftBehind?.has(machine.name)) continue;
     if (!machine.node.known)
       return { reason: 'KubernetesUnknown', message: `the Node of ${machine.name}: ${machine.node.message}` };
     const node = machine.node.value;

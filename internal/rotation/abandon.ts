@@ -1,0 +1,109 @@
+import { rotationAbandonable } from '../../api/v1alpha1/index.ts';
+import { anyTarget, type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine } from './context.ts';
+import { type Decision, waitFor } from './decision.ts';
+import { TAKING_BACK } from './gates/index.ts';
+import { CONFIG_STAGES, type MachineObservation } from './observation.ts';
+import { remember } from './pass.ts';
+import { conditionOf } from './stages/condition.ts';
+
+/**
+ * A deleted rotation is abandoned while it can be: the new certificate
+ * authorities are taken back from the machines, then the record goes. Past the
+ * point of no return that is said once, and the rotation goes on.
+ */
+export function abandoned(context: Context): Decision | undefined {
+  const { operation } = context.observation;
+  if (operation.metadata.deletionTimestamp === undefined) return undefined;
+  const names = context.targets.map((target) => target.name);
+  const { abandonable, why } = rotationAbandonable(context.stage, names);
+  if (!abandonable) return held(context, why);
+  const late = context.status.inFlight.find(
+    (call) => elapsedSince(context, call.deadline) < context.settings.quiescenceMarginMs,
+  );
+  if (late !== undefined) {
+    return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
+  }
+  return takeBack(context) ?? letGo(context, why);
+}
+
+/** Says once that a deletion is held, and goes on. */
+function held(context: Context, why: string): Decision | undefined {
+  if (conditionOf(context, 'DeletionHeld')?.status === 'True') return undefined;
+  const message = `in ${context.stage} it is too late to go back: ${why}`;
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'PastPointOfNoReturn',
+    message,
+    conditions: [{ type: 'DeletionHeld', status: 'True', reason: 'PastPointOfNoReturn', message }],
+  };
+}
+
+/**
+ * Takes the new certificate authorities back, one machine at a time and one
+ * stage at a time: nothing is trusted any more whose key is about to go. What is
+ * in the way is waited for a while; a machine that cannot be asked keeps the
+ * extra trust, and the message of the end names it.
+ */
+function takeBack(context: Context): Decision | undefined {
+  const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
+  const machine = restarting ?? furthest(context);
+  if (machine === undefined) return undefined;
+  const patience = elapsedSince(context, context.observation.operation.metadata.deletionTimestamp);
+  const isPatient = patience < context.settings.abandonPatienceMs;
+  if (restarting !== undefined) {
+    const message = `${machine.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
+    return isPatient ? waitFor({ reason: 'Reverting', message }) : undefined;
+  }
+  const blocker = firstBlocker(TAKING_BACK, context);
+  if (blocker !== undefined) {
+    return isPatient ? waitFor({ ...blocker, message: `taking the new CAs back: ${blocker.message}` }) : undefined;
+  }
+  if (!isKnown(machine)) return undefined;
+  const to = standsAt(context, machine) === 'Accepting' ? 'Before' : 'Accepting';
+  return {
+    kind: 'act',
+    effect: { kind: 'revert-config', machine: machine.name, to },
+    reason: 'Reverting',
+    message: `${machine.name}: taking the new certificate authorities back`,
+    mark: { applied: remember({ ...context, stage: 'Pending' }, context.status.applied, machine) },
+  };
+}
+
+/** The machine that stands furthest on; control planes first among equals. */
+function furthest(context: Context): KnownMachine | undefined {
+  const known = context.observation.machines.filter(isKnown);
+  const stageOf = (machine: KnownMachine) => CONFIG_STAGES.indexOf(standsAt(context, machine));
+  const most = Math.max(0, ...known.map(stageOf));
+  return most === 0 ? undefined : known.find((machine) => stageOf(machine) === most);
+}
+
+/** How far the machine is in any target. */
+function standsAt(context: Context, machine: KnownMachine): (typeof CONFIG_STAGES)[number] {
+  const stages = context.targets.map((target) => machine.talos.value.standing[target.name].stage);
+  return [...CONFIG_STAGES].reverse().find((stage) => stages.includes(stage)) ?? 'Before';
+}
+
+/** It was told to go back and its kube-apiserver has not been seen to restart. */
+function isRestarting(context: Context, machine: MachineObservation): boolean {
+  if (machine.role === 'worker' || !anyTarget(context, (target) => target.restartsApiServer)) return false;
+  const told = context.status.applied.find((each) => each.machine === machine.name && each.stage === 'Pending');
+  if (told === undefined || !isKnown(machine) || told.bootID !== machine.talos.value.bootId) return false;
+  const isReady = machine.apiServer?.known === true && machine.apiServer.value.ready;
+  return !isReady || machine.talos.value.apiServerInstance === told.apiServerInstance;
+}
+
+function letGo(context: Context, why: string): Decision {
+  const { machines } = context.observation;
+  const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
+  const { etcdRebooting, etcdDraining } = context.status;
+  const names = new Set([...cordoned.map((machine) => machine.name), etcdRebooting, etcdDraining]);
+  const keeping = machines.filter((machine) => !isKnown(machine) || standsAt(context, machine) !== 'Before');
+  const kept = context.observation.store.material === undefined ? [] : keeping.map((machine) => machine.name);
+  return {
+    kind: 'act',
+    effect: { kind: 'abandon', uncordon: [...names].filter((name) => name !== undefined).sort() },
+    reason: 'Abandoning',
+    message: `abandoned in ${context.stage}: ${why}${kept.length === 0 ? '' : `; ${kept.join(', ')} may still trust the new ones`}`,
+  };
+}
