@@ -58,6 +58,7 @@ export const REASONS = {
   PausedByUser: 'The operation is paused. Go on with ichor operation continue.',
   PastPointOfNoReturn: 'It is too late to go back: the operation is deleted once it is done.',
   Abandoning: 'The rotation is being abandoned; the old certificate authorities stay.',
+  Reverting: 'The new certificate authorities are taken back from the machines, one at a time.',
   CallFailed: 'A call did not succeed. It is tried again; the message says which and why.',
   Completed: 'Nothing is left on the old certificate authorities.',
 } as const satisfies Record<string, string>;

@@ -1,4 +1,4 @@
-import { renderStage } from '../../pkg/machineconfig/index.ts';
+import { type RenderStage, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import type { Actor } from './act.ts';
 import { EffectRefusedError } from './effect-error.ts';
@@ -15,10 +15,28 @@ export const APPLY_DEADLINE_MS = 30_000;
  * compare-and-set, so a configuration that is not the one the decision was made
  * on is left alone: somebody else is editing it.
  */
-export async function applyConfig(
+export async function applyConfig(actor: Actor, machine: ListedMachine, stage: RenderStage): Promise<void> {
+  await changeConfig(actor, machine, (before, talosVersion) =>
+    renderStage(before, changesOf(actor.observed.state), stage, { talosVersion }),
+  );
+}
+
+/**
+ * Takes the new certificate authorities back. Going back to the beginning is the
+ * last stage of the opposite rotation: what was new is dropped, what was old stays.
+ */
+export async function revertConfig(actor: Actor, machine: ListedMachine, to: 'Accepting' | 'Before'): Promise<void> {
+  if (to === 'Accepting') return applyConfig(actor, machine, 'Accepting');
+  const opposite = changesOf(actor.observed.state).map((change) => ({ ...change, old: change.new, new: change.old }));
+  return changeConfig(actor, machine, (before, talosVersion) =>
+    renderStage(before, opposite, 'Dropping', { talosVersion }),
+  );
+}
+
+async function changeConfig(
   actor: Actor,
   machine: ListedMachine,
-  stage: 'Accepting' | 'Issuing' | 'Dropping',
+  render: (before: string, talosVersion: string) => string,
 ): Promise<void> {
   const seen = actor.observed.observation.machines.find((each) => each.name === machine.name);
   if (seen === undefined || !seen.talos.known)
@@ -29,7 +47,7 @@ export async function applyConfig(
     if (digestOf(before) !== configDigest) {
       throw new EffectRefusedError(`the configuration of ${machine.name} changed while we looked; nothing was sent`);
     }
-    const config = renderStage(before, changesOf(actor.observed.state), stage, { talosVersion: version });
+    const config = render(before, version);
     await client.apply(
       { config: Secret.of('machine-config', config), mode: 'NO_REBOOT' },
       { deadlineMs: APPLY_DEADLINE_MS },

@@ -1,7 +1,7 @@
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { CertificateAndKey } from '../../pkg/pki/index.ts';
 import type { Effect } from '../rotation/decision.ts';
-import { applyConfig } from './act-apply.ts';
+import { applyConfig, revertConfig } from './act-apply.ts';
 import { resetAuthentication, restartOwner } from './act-kubernetes.ts';
 import { cordon, drain, forfeitLeadership, reboot, uncordon } from './act-roll.ts';
 import { complete, replaceBundle, writeRecord } from './act-store.ts';
@@ -34,6 +34,8 @@ export async function act(actor: Actor, effect: Effect): Promise<void> {
       return applyConfig(actor, machineOf(actor, effect.machine), effect.stage);
     case 'apply-configs':
       return applyAll(actor, effect.machines, effect.stage);
+    case 'revert-config':
+      return revertConfig(actor, machineOf(actor, effect.machine), effect.to);
     case 'cordon':
       return cordon(actor, machineOf(actor, effect.machine));
     case 'drain':

@@ -6,10 +6,15 @@ import type { ClusterState } from './ports.ts';
 /** Our own client certificates last this long and are renewed after half of it. */
 const VALIDITY_MS = 12 * 3_600_000;
 
+/** Makes our own short-lived client certificates; a simulated world gives them out of a stock. */
+export type IssueLeaf = typeof issueLeaf;
+
 /** Who we are towards the machines: certificates of our own, issued from the CAs that the store holds. */
 export interface Identities {
   /** To be tried in this order; each trusts the old and the new CA. */
   talos(state: ClusterState, preferNew: boolean): Promise<readonly Identity[]>;
+  /** Makes a leaf for a proof. */
+  readonly issue: IssueLeaf;
 }
 
 /**
@@ -17,7 +22,7 @@ export interface Identities {
  * expired talosconfig is no dead end) and, during a rotation, from the new one.
  * They are kept in memory only.
  */
-export function createIdentities(clock: Clock): Identities {
+export function createIdentities(clock: Clock, issue: IssueLeaf = issueLeaf): Identities {
   const issued = new Map<string, { readonly credentials: CertificateAndKey; readonly renewAt: number }>();
 
   async function credentialsOf(ca: CertificateAndKey): Promise<CertificateAndKey> {
@@ -25,12 +30,13 @@ export function createIdentities(clock: Clock): Identities {
     const now = clock.now();
     const known = issued.get(fingerprint);
     if (known !== undefined && now < known.renewAt) return known.credentials;
-    const credentials = await issueLeaf(ca, { ...talosAdminProfile({ now }), validityMs: VALIDITY_MS });
+    const credentials = await issue(ca, { ...talosAdminProfile({ now }), validityMs: VALIDITY_MS });
     issued.set(fingerprint, { credentials, renewAt: now + VALIDITY_MS / 2 });
     return credentials;
   }
 
   return {
+    issue,
     async talos(state, preferNew) {
       const authorities = talosAuthorities(state);
       const trust = authorities.map((ca) => ca.certificate);

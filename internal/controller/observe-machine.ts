@@ -187,9 +187,19 @@ function issuerOf(
 
 /** Whether this CA signed the leaf; both CAs of a rotation share their subject, so the signature decides. */
 export function signedBy(leaf: Certificate, authority: Certificate): boolean {
+  const known = verdicts.get(leaf) ?? new Map<Fingerprint, boolean>();
+  const before = known.get(authority.fingerprint);
+  if (before !== undefined) return before;
   const options = { now: leaf.notBefore, clockSkewMs: Number.MAX_SAFE_INTEGER };
-  return (['server', 'client'] as const).some((usage) => verifyChain(leaf, [authority], { ...options, usage }).ok);
+  const isSigned = (['server', 'client'] as const).some(
+    (usage) => verifyChain(leaf, [authority], { ...options, usage }).ok,
+  );
+  verdicts.set(leaf, known.set(authority.fingerprint, isSigned));
+  return isSigned;
 }
+
+/** A signature that was verified once stays so; forgotten together with the certificate. */
+const verdicts = new WeakMap<Certificate, Map<Fingerprint, boolean>>();
 
 function fingerprints(certificates: readonly Certificate[] | undefined): Fingerprint[] {
   return (certificates ?? []).map((certificate) => certificate.fingerprint);

@@ -3,13 +3,13 @@ import {
   type CertificateAndKey,
   etcdClientProfile,
   frontProxyClientProfile,
-  issueLeaf,
   kubernetesAdminProfile,
   type LeafProfile,
   talosAdminProfile,
 } from '../../pkg/pki/index.ts';
 import type { TlsProbe } from '../../pkg/talos/index.ts';
 import type { RefusalProof } from '../rotation/observation.ts';
+import type { IssueLeaf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import { type CaChange, changesOf } from './material.ts';
 import type { ClusterState, Connections, HttpsOutcome } from './ports.ts';
@@ -20,6 +20,7 @@ export interface RefusalInput {
   readonly clock: Clock;
   readonly state: ClusterState;
   readonly machines: readonly ListedMachine[];
+  readonly issueLeaf: IssueLeaf;
 }
 
 type Trial = (machine: ListedMachine, old: CertificateAndKey) => Promise<RefusalProof>;
@@ -46,7 +47,10 @@ export async function observeRefusals(input: RefusalInput): Promise<RefusalProof
 
 async function tryEverywhere(input: RefusalInput, change: CaChange): Promise<RefusalProof[]> {
   const trials = TRIALS[change.target];
-  const old = await issueLeaf(change.old, { ...trials.profile({ now: input.clock.now() }), validityMs: 3_600_000 });
+  const old = await input.issueLeaf(change.old, {
+    ...trials.profile({ now: input.clock.now() }),
+    validityMs: 3_600_000,
+  });
   const runs = trials.where.flatMap(({ on, trial }) =>
     input.machines
       .filter((machine) => on === 'all' || machine.role === 'controlplane')

@@ -82,7 +82,13 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   });
   const refusals =
     needs.refusals && isSettled(operation, needs)
-      ? await observeRefusals({ connections: ports.connections, clock: ports.clock, state, machines: list.machines })
+      ? await observeRefusals({
+          connections: ports.connections,
+          clock: ports.clock,
+          state,
+          machines: list.machines,
+          issueLeaf: input.identities.issue,
+        })
       : undefined;
   const observation: Observation = {
     now: ports.clock.now(),

@@ -9,7 +9,7 @@ import { APPLY_DEADLINE_MS } from './act-apply.ts';
 import { REBOOT_DEADLINE_MS } from './act-roll.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
-import { createIdentities, type Identities } from './identities.ts';
+import { createIdentities, type Identities, type IssueLeaf } from './identities.ts';
 import { createMemory, type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
 import { changeOf, isNews, statusOf } from './report.ts';
@@ -22,6 +22,8 @@ export interface EngineOptions {
   readonly settings?: Settings;
   /** Makes a new certificate authority; Talos's profile unless given. */
   readonly newCa?: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+  /** Makes our own client certificates; signed on the spot unless given. */
+  readonly issueLeaf?: IssueLeaf;
 }
 
 /** What one look at an operation led to. */
@@ -57,7 +59,7 @@ export function createEngine(options: EngineOptions): Engine {
   const shell: Shell = {
     ports,
     session,
-    identities: createIdentities(ports.clock),
+    identities: createIdentities(ports.clock, options.issueLeaf),
     memory: createMemory(),
     failures: { text: '', count: 0 },
     settings: options.settings ?? DEFAULT_SETTINGS,
@@ -196,7 +198,7 @@ function callsOf(observation: Observation, effect: Effect): CaRotationStatus['in
   const machines =
     effect.kind === 'apply-configs'
       ? effect.machines
-      : effect.kind === 'apply-config' || effect.kind === 'reboot'
+      : effect.kind === 'apply-config' || effect.kind === 'revert-config' || effect.kind === 'reboot'
         ? [effect.machine]
         : [];
   const isReboot = effect.kind === 'reboot';

@@ -1,1 +1,85 @@
 import { describe, expect, it } from 'vitest';
+import { ago, anObservation, type ObservationOptions } from '../../test/builders/rotation.ts';
+import { decide } from './decide.ts';
+
+/** A rotation that was deleted a second ago, in Accepting. */
+function deleted(options: ObservationOptions = {}) {
+  return decide(anObservation({ targets: ['kubernetes'], deleted: true, ...options }));
+}
+
+describe('taking the new certificate authorities back', () => {
+  it('begins with the first control plane, and remembers what it was like', () => {
+    expect(deleted({ controlPlanes: 3, workers: 1 })).toMatchObject({
+      kind: 'act',
+      effect: { kind: 'revert-config', machine: 'cp1', to: 'Before' },
+      reason: 'Reverting',
+      message: 'cp1: taking the new certificate authorities back',
+    });
+  });
+
+  it('lets the old CAs issue again everywhere before the new ones are distrusted anywhere', () => {
+    const decision = deleted({ stage: 'Issuing', targets: ['talos'], except: { cp1: { stands: 'Accepting' } } });
+
+    expect(decision).toMatchObject({ effect: { kind: 'revert-config', machine: 'cp2', to: 'Accepting' } });
+  });
+
+  it('waits for the kube-apiserver of the last control plane before the next is told', () => {
+    const told = {
+      machine: 'cp1',
+      stage: 'Pending',
+      bootID: 'boot-1',
+      apiServerInstance: 'same',
+      appliedAt: ago(5),
+    } as const;
+    const except = { cp1: { stands: 'Before', instance: 'same' } } as const;
+
+    expect(deleted({ except, status: { applied: [told] } })).toMatchObject({
+      kind: 'wait',
+      reason: 'Reverting',
+      message: 'cp1: waiting for its kube-apiserver to come back with the old certificate authorities',
+    });
+  });
+
+  it('goes on to the next control plane once that has restarted', () => {
+    const told = {
+      machine: 'cp1',
+      stage: 'Pending',
+      bootID: 'boot-1',
+      apiServerInstance: 'before',
+      appliedAt: ago(5),
+    } as const;
+    const except = { cp1: { stands: 'Before', instance: 'after' } } as const;
+
+    expect(deleted({ except, status: { applied: [told] } })).toMatchObject({
+      effect: { kind: 'revert-config', machine: 'cp2', to: 'Before' },
+    });
+  });
+
+  it('touches nothing while etcd is not whole', () => {
+    const except = { cp2: { talos: { etcdService: { running: true, healthy: false } } } };
+
+    expect(deleted({ except })).toMatchObject({ kind: 'wait', reason: 'EtcdNotWhole' });
+  });
+
+  it('does not wait for ever, and names who keeps the extra trust', () => {
+    const except = { cp2: { talos: { etcdService: { running: true, healthy: false } } } };
+    const observation = anObservation({ targets: ['kubernetes'], deleted: true, except, controlPlanes: 3, workers: 0 });
+
+    const later = decide({ ...observation, now: observation.now + 300_000 });
+
+    expect(later).toMatchObject({
+      effect: { kind: 'abandon' },
+      message:
+        'abandoned in Accepting: the old certificate authorities still issue everything; cp1, cp2, cp3 may still trust the new ones',
+    });
+  });
+
+  it('never changes what somebody else edited', () => {
+    const standing = { kubernetes: { stage: 'Foreign', why: 'it accepts a third CA' } } as const;
+
+    expect(deleted({ except: { w1: { standing } }, workers: 1 })).toMatchObject({
+      kind: 'wait',
+      reason: 'ForeignConfiguration',
+    });
+  });
+});

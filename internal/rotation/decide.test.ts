@@ -144,11 +144,12 @@ describe('a stage in a situation', () => {
       'the operation is deleted',
       { deleted: true },
       {
+        Pending: ['act', 'Abandoning'],
         Issuing: ['act', 'PastPointOfNoReturn'],
         Dropping: ['act', 'PastPointOfNoReturn'],
         Finalizing: ['act', 'PastPointOfNoReturn'],
       },
-      ['act', 'Abandoning'],
+      ['act', 'Reverting'],
     ],
     [
       'a call may still land',
@@ -199,7 +200,7 @@ describe('the end', () => {
 
 describe('deleting an operation', () => {
   it.each(['Pending', 'Accepting', 'AwaitingCredentials'] as const)('abandons it in %s', (stage) => {
-    expect(decide(anObservation({ stage, targets: ALL, deleted: true }))).toEqual({
+    expect(decide(anObservation({ stage, targets: ALL, deleted: true, stands: 'Before' }))).toEqual({
       kind: 'act',
       effect: { kind: 'abandon', uncordon: [] },
       reason: 'Abandoning',
@@ -209,7 +210,14 @@ describe('deleting an operation', () => {
 
   it('abandons it in Issuing while only Talos and aggregator CAs are replaced', () => {
     expect(
-      decide(anObservation({ stage: 'Issuing', targets: ['talos', 'kubernetes-aggregator'], deleted: true })),
+      decide(
+        anObservation({
+          stage: 'Issuing',
+          targets: ['talos', 'kubernetes-aggregator'],
+          deleted: true,
+          stands: 'Before',
+        }),
+      ),
     ).toMatchObject({
       effect: { kind: 'abandon' },
       message: 'abandoned in Issuing: the old certificate authorities are still accepted everywhere',
@@ -248,9 +256,11 @@ describe('deleting an operation', () => {
     };
     const except = { cp2: { unknown: 'unreachable', node: 'unknown' } } as const;
 
-    expect(decide(anObservation({ targets: ['etcd'], deleted: true, status, except }))).toMatchObject({
-      effect: { kind: 'abandon', uncordon: ['cp2'] },
-    });
+    expect(decide(anObservation({ targets: ['etcd'], deleted: true, status, except, stands: 'Before' }))).toMatchObject(
+      {
+        effect: { kind: 'abandon', uncordon: ['cp2'] },
+      },
+    );
   });
 
   it('uncordons whatever this rotation cordoned, and nothing else', () => {
@@ -260,14 +270,22 @@ describe('deleting an operation', () => {
     };
 
     expect(
-      decide(anObservation({ targets: ['etcd'], deleted: true, except, status: { etcdDraining: 'cp3' } })),
+      decide(
+        anObservation({ targets: ['etcd'], deleted: true, except, status: { etcdDraining: 'cp3' }, stands: 'Before' }),
+      ),
     ).toMatchObject({
       effect: { kind: 'abandon', uncordon: ['cp1', 'cp3'] },
     });
   });
 
   it('abandons a rotation that is paused, blocked or without its record', () => {
-    const options = { deleted: true, paused: true, store: { material: undefined }, machinesIncomplete: 'no list' };
+    const options = {
+      deleted: true,
+      paused: true,
+      store: { material: undefined },
+      machinesIncomplete: 'no list',
+      stands: 'Before',
+    } as const;
 
     expect(decide(anObservation(options))).toMatchObject({ effect: { kind: 'abandon' } });
   });

@@ -54,7 +54,7 @@ export function explain(operation: TalosOperation, decision?: Decision): Explana
     ...(since === undefined ? {} : { since }),
     ...(decision?.kind === 'act' ? { effect: wordsFor(decision.effect) } : {}),
     ...(decision !== undefined && 'recheckAfterMs' in decision ? { recheckAfterMs: decision.recheckAfterMs } : {}),
-    next: reason === 'Abandoning' ? [] : nextOf(status),
+    next: reason === 'Abandoning' || reason === 'Reverting' ? [] : nextOf(status),
     history: status.history,
   };
 }
@@ -94,6 +94,8 @@ export function wordsFor(effect: Effect): string {
       return `give ${effect.machine} the configuration of ${effect.stage}`;
     case 'apply-configs':
       return `give ${effect.machines.join(', ')} the configuration of ${effect.stage}`;
+    case 'revert-config':
+      return `take the new certificate authorities back from ${effect.machine}`;
     case 'cordon':
       return `cordon ${effect.machine}`;
     case 'drain':
