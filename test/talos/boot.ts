@@ -4,7 +4,8 @@ import { runKubectl, runTalosctl, succeeded } from './clients.ts';
 import type { CgroupVersion } from './host/cgroups.ts';
 import { addressOf } from './host/network.ts';
 import { machineNames } from './layout.ts';
-import { createMachine, openMachine, type RigMachine } from './machine.ts';
+import { openMachine, type RigMachine } from './machine.ts';
+import { createMachine } from './machine-files.ts';
 import type { ClusterRecord } from './record.ts';
 import { waitFor } from './wait.ts';
 

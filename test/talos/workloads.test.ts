@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeReal } from '../support/real.ts';
 import { succeeded } from './clients.ts';
 import type { TalosCluster } from './cluster.ts';
 import { RIG_TOOLS } from './parts.ts';
 import { sharedCluster } from './shared.ts';
-import { kubeconfigCredentials, startTraffic } from './traffic.ts';
 import { waitFor } from './wait.ts';
 import { deployWorkloads, removeWorkloads, type Workloads } from './workloads.ts';
 
@@ -77,24 +75,5 @@ describeReal('the test workloads', { tools: RIG_TOOLS, root: true, linux: true }
     ];
     const machines = succeeded('pods', await cluster.kubectl(pods)).split(' ');
     expect(new Set(machines).size).toBe(2);
-  });
-
-  it('steady traffic that knows all API servers loses nothing when one machine loses power', async () => {
-    await using traffic = startTraffic({
-      servers: cluster.apiServers,
-      credentials: kubeconfigCredentials(readFileSync(cluster.kubeconfigFile, 'utf8')),
-    });
-    await waitFor('traffic', 30_000, () => traffic.report().requests > 100);
-
-    await cluster.machine('cp3').powerOff();
-    const before = traffic.report().requests;
-    await waitFor('traffic without cp3', 60_000, () => traffic.report().requests > before + 200);
-    await cluster.machine('cp3').powerOn();
-    await cluster.healthy();
-
-    const report = await traffic.stop();
-    process.stderr.write(`talos traffic over a power loss: ${JSON.stringify({ ...report, examples: undefined })}\n`);
-    expect(report.retried).toBeGreaterThan(0);
-    expect(report).toMatchObject({ failed: 0, lostWrites: 0, allDown: { times: 0 } });
   });
 });

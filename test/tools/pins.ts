@@ -40,8 +40,16 @@ export function talosSourceKey(root: string): string {
   return hash(hashTree(join(tools, 'talos')), hashTree(join(tools, 'talos-source')), JSON.stringify(EDITS));
 }
 
+/** Go does not change while we run, and asking it takes longer than all the rest. */
+const goVersions = new Map<string, string | undefined>();
+
 /** Go's version in that folder (its go.mod may choose another toolchain); undefined without Go. */
 export function goVersionIn(folder: string): string | undefined {
+  if (!goVersions.has(folder)) goVersions.set(folder, askGoVersion(folder));
+  return goVersions.get(folder);
+}
+
+function askGoVersion(folder: string): string | undefined {
   try {
     const options = { cwd: folder, env: { ...process.env, ...GO_ENV }, encoding: 'utf8' as const };
     return execFileSync('go', ['env', 'GOVERSION'], { ...options, stdio: ['ignore', 'pipe', 'ignore'] }).trim();
