@@ -11,6 +11,8 @@ export interface LossyProxy {
   readonly port: number;
   /** Holds for connections that are opened from now on. */
   fault: Fault;
+  /** From now on nothing passes, and nobody is told: as when the server loses its power. */
+  silence(): void;
   close(): void;
 }
 
@@ -24,7 +26,7 @@ export interface LossyProxy {
  */
 export async function lossyProxy(target: { readonly host: string; readonly port: number }): Promise<LossyProxy> {
   const open = new Set<Socket>();
-  const state = { fault: 'none' as Fault };
+  const state = { fault: 'none' as Fault, silent: false };
   const server = createServer((client) => {
     const upstream = connectTcp(target.port, target.host);
     for (const socket of [client, upstream]) {
@@ -36,7 +38,7 @@ export async function lossyProxy(target: { readonly host: string; readonly port:
         upstream.destroy();
       });
     }
-    join(client, upstream, state.fault);
+    join(client, upstream, state.fault, () => state.silent);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -48,6 +50,9 @@ export async function lossyProxy(target: { readonly host: string; readonly port:
     set fault(fault) {
       state.fault = fault;
     },
+    silence() {
+      state.silent = true;
+    },
     close() {
       server.close();
       for (const socket of open) socket.destroy();
@@ -55,11 +60,12 @@ export async function lossyProxy(target: { readonly host: string; readonly port:
   };
 }
 
-function join(client: Socket, upstream: Socket, fault: Fault): void {
+function join(client: Socket, upstream: Socket, fault: Fault, isSilent: () => boolean): void {
   let bursts = 0;
   let lastAt = Number.NEGATIVE_INFINITY;
   let cut = false;
   client.on('data', (bytes) => {
+    if (isSilent()) return;
     const now = performance.now();
     if (now - lastAt > DELAY_MS / 2) bursts += 1;
     lastAt = now;
@@ -73,7 +79,7 @@ function join(client: Socket, upstream: Socket, fault: Fault): void {
   });
   upstream.on('data', (bytes) => {
     setTimeout(() => {
-      if (!client.destroyed) client.write(bytes);
+      if (!client.destroyed && !isSilent()) client.write(bytes);
     }, DELAY_MS);
   });
 }
