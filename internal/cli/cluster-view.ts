@@ -40,6 +40,9 @@ export interface ViewOptions {
   readonly endpoints?: readonly string[] | undefined;
 }
 
+/** How often the machines are listed when an API server fails, and answers right after. */
+const LISTINGS = 3;
+
 /** Opens nothing before the first question. */
 export function createClusterView({ store, connections, clock, endpoints: given }: ViewOptions): ClusterView {
   const ports = { store, connections, clock };
@@ -50,11 +53,6 @@ export function createClusterView({ store, connections, clock, endpoints: given 
   async function machines(): Promise<readonly ListedMachine[]> {
     session.use(await identities.talos(await store.readState(), false));
     const endpoints = given ?? (await store.endpoints());
-    const list = await listMachines(session, memory.machines, endpoints);
-    if (list.machines.length > 0) {
-      memory.machines = list.machines;
-      return list.machines;
-    }
     const [address] = endpoints;
     if (address === undefined) {
       throw new CliError(
@@ -63,9 +61,15 @@ export function createClusterView({ store, connections, clock, endpoints: given 
         'Add the addresses of the control planes: talosctl config endpoint.',
       );
     }
-    // Asked once more for the error itself: callers decide on its kind whether to wait.
-    await session.kube({ name: address, address }, (client) => listNodes(client));
-    return machines();
+    for (let attempt = 1; ; attempt += 1) {
+      const list = await listMachines(session, memory.machines, endpoints);
+      memory.machines = list.machines;
+      if (list.machines.length > 0) return list.machines;
+      // Asked once more for the error itself: callers decide on its kind whether to wait.
+      await session.kube({ name: address, address }, (client) => listNodes(client));
+      // It answers now.
+      if (attempt === LISTINGS) throw new CliError('unreachable', list.incomplete ?? 'Kubernetes lists no Node');
+    }
   }
 
   async function controlPlanes(): Promise<readonly ListedMachine[]> {

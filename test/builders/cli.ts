@@ -29,7 +29,7 @@ export function aClusterFolder(): TestFolder {
 
 /** What a test says of the environment of a command. */
 export interface CliOptions {
-  readonly connections?: Partial<Connections>;
+  readonly connections?: Partial<Connections> | undefined;
   /** Answers to yes-or-no questions in their order; without them there is no terminal to ask at. */
   readonly answers?: readonly boolean[];
   readonly isTerminal?: boolean;
@@ -64,6 +64,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
   const nowhere = (): never => {
     throw new Error('the test opened a connection that it did not expect');
   };
+  const clock = createManualClock(options.now);
   const environment: CliEnvironment = {
     stdout: sink('stdout'),
     stderr: sink('stderr'),
@@ -80,7 +81,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
     env: options.env ?? {},
     workingDirectory: options.directory ?? '/nowhere',
     homeDirectory: options.home ?? '/nowhere',
-    clock: createManualClock(options.now),
+    clock,
     interrupted: options.interrupted ?? new AbortController().signal,
     version: '1.2.3',
     openStore: openEmbeddedStore,
@@ -93,7 +94,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
     }),
     openLog: async () => createSilentLogger(),
   };
-  return { environment, printed, questions };
+  return { environment, printed, questions, clock };
 }
 
 /** Runs one command line in this process. */

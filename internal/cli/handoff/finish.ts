@@ -73,11 +73,15 @@ async function refreshKubeconfig(options: FinishOptions, { files, bundle, now }:
  */
 export async function settleLeftovers(store: EmbeddedStore, now: number): Promise<string | undefined> {
   const files = credentialFiles(store.directory);
-  const old = await files.readOld();
-  if (old.talosconfig === undefined && old.kubeconfig === undefined) return undefined;
   const { bundle, record } = await store.readState();
   // The rotation is still under way, and may still be abandoned.
   if (record !== undefined) return undefined;
+  const old = await files.readOld();
+  if (old.talosconfig === undefined && old.kubeconfig === undefined) {
+    // What was offered and never taken.
+    await files.settle();
+    return undefined;
+  }
   const current = await files.read();
   if (!(await areOf(bundle, current, now)) && (await areOf(bundle, old, now))) {
     await files.restore();

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
+import { parseTalosconfig } from '../../../pkg/talos/index.ts';
+import { aBundleDocument } from '../../../test/builders/bundle.ts';
+import { MADE_AT } from '../../../test/builders/certificates.ts';
+import {
+  aCliEnvironment,
+  aClusterFolder,
+  type CliOptions,
+  type CliRun,
+  type TestFolder,
+} from '../../../test/builders/cli.ts';
+import { createManualClock, passTime } from '../../../test/builders/manual-clock.ts';
+import { ONE_ADDRESS, oneMachine } from '../../../test/builders/one-machine.ts';
+import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
+import { openEmbeddedStore } from '../../store/index.ts';
+import { runCli } from '../run-cli.ts';
+
+/** A cluster of one control plane, its directory, and commands that are run in it. */
+async function aCluster(folder: TestFolder) {
+  const { bundle } = await aBundleDocument();
+  const clock = createManualClock(MADE_AT);
+  const machine = oneMachine(bundle, clock);
+  writeFileSync(
+    join(folder.path, 'talosconfig'),
+    await aTalosconfig(bundle.talos, MADE_AT, { endpoints: [ONE_ADDRESS] }),
+    { mode: 0o600 },
+  );
+  const run = async (argv: readonly string[], options: CliOptions = {}): Promise<CliRun> => {
+    const made = aCliEnvironment({
+      directory: folder.path,
+      connections: machine.connections,
+      ...options,
+      now: MADE_AT,
+    });
+    // One clock for the cluster and for all commands.
+    const command = runCli(argv, { ...made.environment, clock });
+    const code = await passTime(clock, command);
+    return { code, ...made.printed, questions: made.questions };
+  };
+  const store = await openEmbeddedStore({ directory: folder.path, clock });
+  return { bundle, machine, run, store };
+}
+
+const ROTATE = ['cluster', 'rotate-ca', '--ca', 'talos'];
+
+/** The private keys of a bundle as they stand in files: no output may hold one. */
+function keyTexts(bundle: SecretsBundle): string[] {
+  return [bundle.talos, bundle.kubernetes, bundle.etcd, bundle.aggregator].map(({ key }) =>
+    Buffer.from(key.expose()).toString('base64'),
+  );
+}
+
+describe('ichor cluster rotate-ca', () => {
+  it('rotates to the end with --yes --follow, takes the hand-off itself and leaves new credentials', async () => {
+    using folder = aClusterFolder();
+    const { bundle, run, store, machine } = await aCluster(folder);
+
+    const done = await run([...ROTATE, '--yes', '--follow']);
+
+    assert.equal(done.code, 0, done.stderr + done.stdout);
+    const after = (await store.readBundle()).bundle;
+    assert.notEqual(after.talos.certificate.fingerprint, bundle.talos.certificate.fingerprint);
+    assert.equal(after.kubernetes.certificate.fingerprint, bundle.kubernetes.certificate.fingerprint);
+    const { contexts } = parseTalosconfig(readFileSync(join(folder.path, 'talosconfig'), 'utf8'), 'talosconfig');
+    assert.deepEqual(
+      contexts.home?.trust.map((ca) => ca.fingerprint),
+      [after.talos.certificate.fingerprint],
+    );
+    assert.deepEqual(contexts.home?.endpoints, [ONE_ADDRESS]);
+    const left = readdirSync(folder.path).filter((name) => /\.(old|new)$|rotation\.yaml|previous/.test(name));
+    assert.deepEqual(left, []);
+    assert.equal(machine.applied.length, 3);
+    const lines = done.stdout.split('\n');
+    const short = (print: string) => print.slice(0, 16);
+    assert.ok(
+      lines.includes(
+        `  talos: ${short(bundle.talos.certificate.fingerprint)} -> ${short(after.talos.certificate.fingerprint)}`,
+      ),
+      done.stdout,
+    );
+    assert.ok(lines.includes(`  cp1: talos ${short(after.talos.certificate.fingerprint)}`), done.stdout);
+    for (const key of [...keyTexts(bundle), ...keyTexts(after)]) assert.ok(!(done.stdout + done.stderr).includes(key));
+  });
+
+  it('ends with 5 at the hand-off when nobody can take it, and goes on once it was acknowledged', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+
+    const stopped = await run([...ROTATE, '--yes']);
+    const [waiting] = await store.listOperations();
+    const offered = readdirSync(folder.path)
+      .filter((name) => name.endsWith('.new'))
+      .sort();
+    const taken = await run(['cluster', 'credentials', '--acknowledge']);
+    const kept = readdirSync(folder.path).filter((name) => name.endsWith('.old'));
+    const done = await run(['cluster', 'rotate-ca', '--yes']);
+
+    assert.equal(stopped.code, 5, stopped.stderr + stopped.stdout);
+    assert.equal(waiting?.status.stage, 'AwaitingCredentials');
+    assert.deepEqual(offered, ['kubeconfig.new', 'talosconfig.new']);
+    assert.equal(taken.code, 0, taken.stderr);
+    assert.deepEqual(kept, ['talosconfig.old']);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, new RegExp(`^going on with the operation ${waiting?.metadata.name} \\(uid `));
+    assert.equal((await store.listOperations()).length, 1);
+  });
+
+  it('asks before the start and at the hand-off on a terminal, and stops there when the answer is no', async () => {
+    using folder = aClusterFolder();
+    const { run } = await aCluster(folder);
+
+    const stopped = await run(ROTATE, { answers: [true, false] });
+
+    assert.equal(stopped.code, 5, stopped.stderr);
+    assert.deepEqual(stopped.questions, [
+      'Start?',
+      'Take them into use? The old ones stop working in the next stages.',
+    ]);
+  });
+
+  it('changes nothing when the plan is declined, or nobody is there to confirm it', async () => {
+    using folder = aClusterFolder();
+    const { run, store, machine } = await aCluster(folder);
+
+    const no = await run(ROTATE, { answers: [false] });
+    const nobody = await run(ROTATE);
+
+    assert.deepEqual([no.code, nobody.code], [3, 3]);
+    assert.match(no.stdout, /^Plan: replace the Talos API CA\n {2}control planes {2}cp1\n/);
+    assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
+  });
+
+  it('has the machine check every stage in a dry run, and leaves no trace', async () => {
+    using folder = aClusterFolder();
+    const { run, machine } = await aCluster(folder);
+    const before = [machine.config(), readdirSync(folder.path).sort()];
+
+    const dry = await run([...ROTATE, '--dry-run', '-o', 'json']);
+
+    assert.equal(dry.code, 0, dry.stderr);
+    assert.deepEqual(machine.applied, [{ dryRun: true }, { dryRun: true }, { dryRun: true }]);
+    assert.deepEqual([machine.config(), readdirSync(folder.path).sort()], before);
+    const { dryRun, blocked } = JSON.parse(dry.stdout);
+    assert.equal(blocked, null);
+    assert.deepEqual(
+      dryRun.map((each: { machine: string; stage: string; changes: boolean }) => [
+        each.machine,
+        each.stage,
+        each.changes,
+      ]),
+      [
+        ['cp1', 'Accepting', true],
+        ['cp1', 'Issuing', true],
+        ['cp1', 'Dropping', true],
+      ],
+    );
+  });
+
+  it('refuses another name than the one that the machines say', async () => {
+    using folder = aClusterFolder();
+    const { run, machine } = await aCluster(folder);
+
+    const run1 = await run([...ROTATE.slice(0, 2), 'production', '--yes']);
+
+    assert.equal(run1.code, 4);
+    assert.match(run1.stderr, /say that their cluster is ".*"; "production" was asked for/);
+    assert.deepEqual(machine.applied, []);
+  });
+
+  it('refuses other targets than those of the operation that is under way', async () => {
+    using folder = aClusterFolder();
+    const { run } = await aCluster(folder);
+    await run([...ROTATE, '--yes']);
+
+    const other = await run(['cluster', 'rotate-ca', '--ca', 'etcd', '--yes']);
+
+    assert.equal(other.code, 4);
+    assert.match(other.stderr, /is under way and replaces talos; etcd was asked for\nFinish it first/);
+  });
+
+  it('ends with 8 and names the process while another one works on the directory', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+    await store.acquireLock({ purpose: 'a test' });
+
+    const locked = await run([...ROTATE, '--yes']);
+
+    await store.releaseLock();
+    assert.equal(locked.code, 8);
+    assert.match(locked.stderr, new RegExp(`process ${process.pid} on .* has held the lock since .* \\(a test\\)`));
+  });
+
+  it('leaves between two steps when it is interrupted, and goes on with the same new CA', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+    const leaving = new AbortController();
+    leaving.abort();
+
+    const left = await run([...ROTATE, '--yes', '--follow'], { interrupted: leaving.signal });
+    const [standing] = await store.listOperations();
+    const goneOn = await run([...ROTATE, '--yes']);
+
+    assert.equal(left.code, 130);
+    assert.match(
+      left.stdout,
+      /interrupted between two steps; the rotation stands safely. Run the same command again to go on\n/,
+    );
+    assert.equal(goneOn.code, 5, goneOn.stderr);
+    assert.deepEqual(
+      (await store.listOperations()).map((each) => each.metadata.uid),
+      [standing?.metadata.uid],
+    );
+  });
+
+  it('waits for an API server that restarts during the hand-off, and says so once', async () => {
+    using folder = aClusterFolder();
+    const { run, machine } = await aCluster(folder);
+    await run([...ROTATE, '--yes']);
+    machine.failKubernetes(6);
+
+    const taken = await run(['cluster', 'credentials', '--acknowledge']);
+
+    assert.equal(taken.code, 0, taken.stderr);
+    assert.equal(
+      taken.stdout.split('\n').filter((line) => line.startsWith('waiting for the Kubernetes API: ')).length,
+      1,
+    );
+  });
+
+  it('drops an acknowledgement that comes before its stage', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+
+    const early = await run(['cluster', 'credentials', '--acknowledge']);
+
+    assert.equal(early.code, 4);
+    assert.equal(
+      early.stderr,
+      'error: no operation is under way; only AwaitingCredentials waits for credentials\nAn acknowledgement before that stage would be dropped.\n',
+    );
+    assert.deepEqual(await store.listOperations(), []);
+  });
+});
+
+describe('ichor operation delete of a rotation that runs nowhere', () => {
+  it('abandons it: the record goes and the credentials from before come back', async () => {
+    using folder = aClusterFolder();
+    const { run, store, bundle } = await aCluster(folder);
+    const before = readFileSync(join(folder.path, 'talosconfig'), 'utf8');
+    await run([...ROTATE, '--yes']);
+
+    const deleted = await run(['operation', 'delete', '--yes']);
+
+    assert.equal(deleted.code, 0, deleted.stderr);
+    assert.deepEqual(await store.listOperations(), []);
+    assert.equal((await store.readState()).record, undefined);
+    assert.equal((await store.readBundle()).bundle.talos.certificate.fingerprint, bundle.talos.certificate.fingerprint);
+    assert.equal(readFileSync(join(folder.path, 'talosconfig'), 'utf8'), before);
+    assert.deepEqual(
+      readdirSync(folder.path).filter((name) => /\.(old|new)$|rotation\.yaml/.test(name)),
+      [],
+    );
+  });
+});
+
+describe('ichor cluster status', () => {
+  it('shows certificate authorities, machines and no drift, and as JSON the same', async () => {
+    using folder = aClusterFolder();
+    const { run, bundle } = await aCluster(folder);
+
+    const asText = await run(['cluster', 'status']);
+    const asJson = JSON.parse((await run(['cluster', 'status', '-o', 'json'])).stdout);
+
+    assert.equal(asText.code, 0, asText.stderr);
+    assert.ok(
+      asText.stdout.includes(`talos                  ${bundle.talos.certificate.fingerprint.slice(0, 16)}  `),
+      asText.stdout,
+    );
+    assert.ok(asText.stdout.includes('no drift\nno operation is under way\n'), asText.stdout);
+    assert.deepEqual(asJson.machines[0].standing, {
+      talos: 'Before',
+      kubernetes: 'Before',
+      etcd: 'Before',
+      'kubernetes-aggregator': 'Before',
+    });
+    assert.deepEqual(asJson.machines[0].trusted.talos, [bundle.talos.certificate.fingerprint]);
+  });
+});
