@@ -65,6 +65,8 @@ const CaRotationStatus = z.strictObject({
   /** The control plane that is being cordoned and drained, and since when. */
   etcdDraining: z.string().optional(),
   drainStartedAt: Timestamp.optional(),
+  /** When its pods were last asked to go. */
+  drainTriedAt: Timestamp.optional(),
   /** The control plane that was asked to give up etcd's leadership in this step; asked once, best effort. */
   etcdForfeited: z.string().optional(),
 });

@@ -11,6 +11,7 @@ const GONE = {
   etcdRebootSince: undefined,
   etcdDraining: undefined,
   drainStartedAt: undefined,
+  drainTriedAt: undefined,
   etcdForfeited: undefined,
 };
 

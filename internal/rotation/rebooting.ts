@@ -12,6 +12,7 @@ const MARKER_GONE: StatusPatch = {
   etcdRebootSince: undefined,
   etcdDraining: undefined,
   drainStartedAt: undefined,
+  drainTriedAt: undefined,
   etcdForfeited: undefined,
 };
 

@@ -8,12 +8,15 @@ import {
   type KnownMachine,
   timestamp,
 } from './context.ts';
-import { blockedBy, type Decision, waitFor } from './decision.ts';
+import { BLOCKED_RECHECK_MS, type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
 import { BEFORE_REBOOT } from './gates/index.ts';
 import { hold } from './hold.ts';
 import type { MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
 import { appliedTo } from './proof.ts';
+
+/** How soon pods that have not gone are asked again. */
+const DRAIN_RETRY_MS = 5_000;
 
 /**
  * Reboots the control planes that have not started since they were given the
@@ -75,7 +78,7 @@ function releaseDrained(context: Context, waiting: readonly KnownMachine[]): Dec
     effect: isOurs ? { kind: 'uncordon', machine: name } : { kind: 'update-status' },
     reason: 'RollingControlPlanes',
     message: `${name} was being drained and need not be rebooted any more; letting pods back`,
-    after: { etcdDraining: undefined, drainStartedAt: undefined, etcdForfeited: undefined },
+    after: { etcdDraining: undefined, drainStartedAt: undefined, drainTriedAt: undefined, etcdForfeited: undefined },
   };
 }
 
@@ -110,13 +113,20 @@ function drain(context: Context, name: string): Decision | undefined {
     return hold(context, { reason: 'KubernetesUnknown', message: `pods of ${name}: ${reading.message}` });
   if (reading.value.length === 0) return undefined;
   const held = reading.value.find((pod) => pod.heldBy !== undefined) ?? reading.value[0];
-  const isStuck = reading.value.every((pod) => pod.heldBy !== undefined);
-  const message = `${name}: ${reading.value.length} pods to move, among them ${held?.pod}${held?.heldBy ? `, held by ${held.heldBy}` : ''}`;
-  // Past the deadline whatever is free to go is still moved; what is held waits for its owner.
-  if (isStuck && elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs) {
-    return blockedBy({ reason: 'DrainingControlPlane', message: `${message}; expected it to be empty by now` });
+  const isLate = elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs;
+  const pods = reading.value.length === 1 ? '1 pod' : `${reading.value.length} pods`;
+  const message = `${name}: ${pods} to move, among them ${held?.pod}${held?.heldBy ? `, held by ${held.heldBy}` : ''}${isLate ? '; expected it to be empty by now' : ''}`;
+  const blocker: Blocker = { reason: 'DrainingControlPlane', message };
+  // Pods need a moment to go, and a budget that is exhausted now may be free later: asked again, but not at every look.
+  if (elapsedSince(context, context.status.drainTriedAt) < (isLate ? BLOCKED_RECHECK_MS : DRAIN_RETRY_MS)) {
+    return isLate ? blockedBy(blocker) : waitFor(blocker);
   }
-  return { kind: 'act', effect: { kind: 'drain', machine: name }, reason: 'DrainingControlPlane', message };
+  return {
+    kind: 'act',
+    effect: { kind: 'drain', machine: name },
+    ...blocker,
+    mark: { drainTriedAt: timestamp(context) },
+  };
 }
 
 function forfeit(context: Context, machine: KnownMachine): Decision | undefined {
