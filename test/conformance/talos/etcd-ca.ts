@@ -13,6 +13,8 @@ const PEER_PORT = 2380;
 /** Longer than the 20 s in which a kubelet would find a changed static pod. */
 const POD_QUIET_MS = 25_000;
 const ETCD_ONLY = [...ETCD_CHAIN, ...ALWAYS].sort();
+/** These end by themselves and are started again when a busy host keeps them from renewing their lease. */
+const LEASE_HOLDERS = ['pod:kube-controller-manager', 'pod:kube-scheduler'];
 const ETCD_TRUST_FILE = '/system/secrets/etcd/ca.crt';
 const API_SERVER_TRUST_FILE = '/system/secrets/kubernetes/kube-apiserver/etcd-client-ca.crt';
 
@@ -71,7 +73,7 @@ export function etcdCaConformance(subject: () => Subject): void {
           quietMs: machine === subject().first ? POD_QUIET_MS : 2_000,
         });
 
-        expect(effects).toEqual(ETCD_ONLY);
+        expect(effects.filter((name) => !LEASE_HOLDERS.includes(name))).toEqual(ETCD_ONLY);
         expect(await root(machine)).toEqual({
           certificates: prints([ca.old.certificate, ca.new.certificate]),
           key: ca.old.certificate.publicKeyFingerprint,
@@ -104,7 +106,7 @@ export function etcdCaConformance(subject: () => Subject): void {
           quietMs: machine === subject().first ? POD_QUIET_MS : 2_000,
         });
 
-        expect(effects).toEqual(ETCD_ONLY);
+        expect(effects.filter((name) => !LEASE_HOLDERS.includes(name))).toEqual(ETCD_ONLY);
         await serves(machine, ca.new);
         await etcdWhole(subject().controlPlanes);
       }
@@ -122,7 +124,7 @@ export function etcdCaConformance(subject: () => Subject): void {
           quietMs: 2_000,
         });
 
-        expect(effects).toEqual(ETCD_ONLY);
+        expect(effects.filter((name) => !LEASE_HOLDERS.includes(name))).toEqual(ETCD_ONLY);
         expect((await probe(machine, CLIENT_PORT, asOld)).verdict).toBe('accepted');
       }
     });
