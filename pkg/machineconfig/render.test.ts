@@ -7,6 +7,7 @@ import {
   type ClusterMaterial,
   changesBetween,
   someMaterial,
+  withEncryptionRules,
 } from '../../test/builders/machine-config.ts';
 import type { CertificateAndKey } from '../pki/index.ts';
 import { createEncryptionKey } from '../pki/index.ts';
@@ -232,15 +233,8 @@ describe('the table of stages', () => {
       expect(moved.old.cluster).not.toHaveProperty('aescbcEncryptionSecret');
     });
 
-    /** A configuration with these rules in place of the builder's. */
-    function withRules(rules: Fields): string {
-      const config = aMachineConfig({ material: before, shape: 'typed' });
-      const [start, end] = [
-        config.indexOf('config:\n'),
-        config.indexOf('---\napiVersion: v1alpha1\nkind: KubeServiceAccountConfig'),
-      ];
-      return `${config.slice(0, start)}config: ${JSON.stringify({ resources: rules })}\n${config.slice(end)}`;
-    }
+    const withRules = (rules: readonly object[]) =>
+      withEncryptionRules(aMachineConfig({ material: before, shape: 'typed' }), rules);
     const secretbox = (...keys: ClusterMaterial['encryption'][]) => ({
       secretbox: { keys: keys.map(({ name, secret }) => ({ name, secret: secret.expose() })) },
     });

@@ -286,6 +286,13 @@ class Writer {
   }
 }
 
+/** A typed configuration with other encryption rules, written as JSON in the place of the builder's. */
+export function withEncryptionRules(config: string, rules: readonly object[]): string {
+  const start = config.indexOf('config:\n', config.indexOf('kind: KubeEtcdEncryptionConfig'));
+  const end = config.indexOf('---\napiVersion', start);
+  return `${config.slice(0, start)}config: ${JSON.stringify({ resources: rules })}\n${config.slice(end)}`;
+}
+
 /** Base64 of text, as the old document holds PEM. */
 export function base64(text: string): string {
   return Buffer.from(text).toString('base64');

@@ -4,22 +4,32 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type KubeClient, type KubeObject, pathOf } from '../../../pkg/kube/index.ts';
 import { type EncryptionChange, type RenderStage, renderStage } from '../../../pkg/machineconfig/index.ts';
-import { createEncryptionKey, type EncryptionKey, type EncryptionProvider } from '../../../pkg/pki/index.ts';
-import { aMachineConfig, type ClusterMaterial, someMaterial } from '../../builders/machine-config.ts';
+import { createEncryptionKey, type EncryptionProvider } from '../../../pkg/pki/index.ts';
+import { aMachineConfig, someMaterial, withEncryptionRules } from '../../builders/machine-config.ts';
 import { describeReal } from '../../support/real.ts';
 import { output } from '../../support/run.ts';
 import { toolPath } from '../../tools/tools.ts';
-import { type ApiServer, type ControlPlane, startControlPlane } from '../kube/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../kube/control-plane.ts';
 
-const SECRETS = pathOf('api', 'v1', 'namespaces', 'default', 'secrets');
-const TALOS = { talosVersion: 'v1.14.1' };
+/** A kind of object with a rule of its own, and the provider that its key goes from and to. */
+interface Switch {
+  readonly resource: string;
+  readonly from: EncryptionProvider;
+  readonly to: EncryptionProvider;
+  /** What the kind needs besides a name. */
+  readonly body: object;
+}
 
-/** Providers before and after. */
-const SWITCHES: readonly (readonly [EncryptionProvider, EncryptionProvider])[] = [
-  ['secretbox', 'secretbox'],
-  ['aescbc', 'aescbc'],
-  ['aesgcm', 'aesgcm'],
-  ['aescbc', 'secretbox'],
+const SWITCHES: readonly Switch[] = [
+  { resource: 'secrets', from: 'secretbox', to: 'secretbox', body: { stringData: { a: 'b' } } },
+  {
+    resource: 'limitranges',
+    from: 'aescbc',
+    to: 'aescbc',
+    body: { spec: { limits: [{ type: 'Pod', max: { cpu: '1' } }] } },
+  },
+  { resource: 'serviceaccounts', from: 'aesgcm', to: 'aesgcm', body: {} },
+  { resource: 'resourcequotas', from: 'aescbc', to: 'secretbox', body: { spec: { hard: { pods: '9' } } } },
 ];
 
 describeReal(
@@ -27,110 +37,126 @@ describeReal(
   { tools: ['etcd', 'etcdctl', 'kube-apiserver'] },
   () => {
     let plane: ControlPlane;
-    let material: ClusterMaterial;
+    let config: string;
+    let changes: readonly EncryptionChange[];
 
     beforeAll(async () => {
       plane = await startControlPlane({ apiServers: 0 });
-      material = await someMaterial();
+      changes = SWITCHES.map(({ resource, from, to }) => ({
+        target: 'etcd-encryption',
+        old: createEncryptionKey(from, `old-${resource}`),
+        new: createEncryptionKey(to, `new-${resource}`),
+      }));
+      config = withEncryptionRules(
+        aMachineConfig({ material: await someMaterial(), shape: 'typed' }),
+        changes.map(({ old }, index) => ({
+          resources: [SWITCHES[index]?.resource],
+          providers: [
+            { [old.provider]: { keys: [{ name: old.name, secret: old.secret.expose() }] } },
+            { identity: {} },
+          ],
+        })),
+      );
     });
     afterAll(() => plane[Symbol.asyncDispose]());
 
-    /** A typed configuration whose only encryption key is the old one. */
-    function configWith(old: EncryptionKey): string {
-      return aMachineConfig({ material: { ...material, encryption: old }, shape: 'typed' });
-    }
-
-    /** What Talos hands to kube-apiserver: the document's `config`, with the type filled in. */
-    function encryptionFileOf(config: string, name: string): string {
-      const document = parseAllDocuments(config)
+    /** A server with what Talos hands to it at a stage: the document's `config` with the type filled in. */
+    async function withServer(stage: RenderStage, use: (client: KubeClient) => Promise<void>): Promise<void> {
+      const rendered = changes.reduce(
+        (text, change) => renderStage(text, [change], stage, { talosVersion: 'v1.14.1' }),
+        config,
+      );
+      const document = parseAllDocuments(rendered)
         .map((each) => each.toJS() as { kind?: string; config?: object })
         .find(({ kind }) => kind === 'KubeEtcdEncryptionConfig');
-      const path = join(plane.directory, `${name}.json`);
+      const path = join(plane.directory, `${stage}.json`);
       const file = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', ...document?.config };
       writeFileSync(path, JSON.stringify(file), { mode: 0o600 });
-      return path;
-    }
-
-    async function withServer<T>(config: string, name: string, use: (client: KubeClient) => Promise<T>): Promise<T> {
-      const file = encryptionFileOf(config, name);
-      const server: ApiServer = await plane.addApiServer([`--encryption-provider-config=${file}`]);
+      const server = await plane.addApiServer([`--encryption-provider-config=${path}`]);
       try {
-        return await use(plane.client({ server: server.url }));
+        await use(plane.client({ server: server.url }));
       } finally {
         await server.process.stop('SIGKILL');
       }
     }
 
-    async function store(client: KubeClient, name: string): Promise<void> {
+    const collection = ({ resource }: Switch) => pathOf('api', 'v1', 'namespaces', 'default', resource);
+
+    async function store(client: KubeClient, of: Switch, name: string): Promise<void> {
       await client.request({
         method: 'POST',
-        path: SECRETS,
-        body: { metadata: { name }, stringData: { text: name } },
+        path: collection(of),
+        body: { metadata: { name, annotations: { written: name } }, ...of.body },
         contentType: 'application/json',
-        doing: `create the Secret ${name}`,
+        doing: `create ${of.resource} ${name}`,
       });
     }
 
-    async function read(client: KubeClient, name: string): Promise<string> {
-      const secret = await client.request<KubeObject & { data: { text: string } }>({
-        method: 'GET',
-        path: `${SECRETS}/${name}`,
-        doing: `read the Secret ${name}`,
-      });
-      return Buffer.from(secret.data.text, 'base64').toString();
+    async function read(client: KubeClient, of: Switch, name: string): Promise<KubeObject> {
+      const path = `${collection(of)}/${name}`;
+      return await client.request<KubeObject>({ method: 'GET', path, doing: `read ${of.resource} ${name}` });
     }
 
-    async function rewrite(client: KubeClient, name: string): Promise<void> {
-      const secret = await client.request<KubeObject>({
-        method: 'GET',
-        path: `${SECRETS}/${name}`,
-        doing: `read the Secret ${name}`,
-      });
+    async function written(client: KubeClient, name: string): Promise<unknown[]> {
+      const objects = await Promise.all(SWITCHES.map((each) => read(client, each, name)));
+      return objects.map(({ metadata }) => metadata?.annotations?.written);
+    }
+
+    async function rewrite(client: KubeClient, of: Switch, name: string): Promise<void> {
       await client.request({
         method: 'PUT',
-        path: `${SECRETS}/${name}`,
-        body: secret,
+        path: `${collection(of)}/${name}`,
+        body: await read(client, of, name),
         contentType: 'application/json',
-        doing: `rewrite the Secret ${name}`,
+        doing: `rewrite ${of.resource} ${name}`,
       });
     }
 
-    async function storedPrefix(name: string): Promise<string> {
-      const value = await output(toolPath('etcdctl'), [
-        ...['--endpoints', plane.etcdUrl, 'get', `/registry/secrets/default/${name}`, '--print-value-only'],
-      ]);
-      return /^k8s:enc:[a-z]+:v1:[^:]+:/.exec(value)?.[0] ?? 'not encrypted';
+    async function prefixes(name: string): Promise<string[]> {
+      return await Promise.all(
+        SWITCHES.map(async ({ resource }) => {
+          const key = `/registry/${resource}/default/${name}`;
+          const value = await output(toolPath('etcdctl'), [
+            ...['--endpoints', plane.etcdUrl, 'get', key, '--print-value-only'],
+          ]);
+          return /^k8s:enc:[a-z]+:v1:[^:]+:/.exec(value)?.[0] ?? 'not encrypted';
+        }),
+      );
     }
 
-    it.each(SWITCHES)(
-      'from %s to %s: each stage starts, reads what was written before, and writes with its key',
-      async (from, to) => {
-        const old = createEncryptionKey(from, 'key2');
-        const fresh = createEncryptionKey(to, 'key3');
-        const change: EncryptionChange = { target: 'etcd-encryption', old, new: fresh };
-        const at = (stage: RenderStage) => renderStage(configWith(old), [change], stage, TALOS);
-        const name = (part: string) => `${from}-${to}-${part}`;
+    const OLD_PREFIXES = [
+      'k8s:enc:secretbox:v1:old-secrets:',
+      'k8s:enc:aescbc:v1:old-limitranges:',
+      'k8s:enc:aesgcm:v1:old-serviceaccounts:',
+      'k8s:enc:aescbc:v1:old-resourcequotas:',
+    ];
+    const NEW_PREFIXES = [
+      'k8s:enc:secretbox:v1:new-secrets:',
+      'k8s:enc:aescbc:v1:new-limitranges:',
+      'k8s:enc:aesgcm:v1:new-serviceaccounts:',
+      'k8s:enc:secretbox:v1:new-resourcequotas:',
+    ];
 
-        await withServer(at('Accepting'), name('accepting'), async (client) => {
-          await store(client, name('first'));
-        });
-        expect(await storedPrefix(name('first'))).toBe(`k8s:enc:${from}:v1:key2:`);
+    it('each stage starts, reads what was written before it, and writes with its key, for every provider', async () => {
+      await withServer('Accepting', async (client) => {
+        for (const each of SWITCHES) await store(client, each, 'first');
+      });
+      expect(await prefixes('first')).toEqual(OLD_PREFIXES);
 
-        await withServer(at('Issuing'), name('issuing'), async (client) => {
-          expect(await read(client, name('first'))).toBe(name('first'));
-          await store(client, name('second'));
-          await rewrite(client, name('first'));
-        });
-        expect(await storedPrefix(name('second'))).toBe(`k8s:enc:${to}:v1:key3:`);
-        expect(await storedPrefix(name('first'))).toBe(`k8s:enc:${to}:v1:key3:`);
+      await withServer('Issuing', async (client) => {
+        expect(await written(client, 'first')).toEqual(Array(4).fill('first'));
+        for (const each of SWITCHES) {
+          await store(client, each, 'second');
+          await rewrite(client, each, 'first');
+        }
+      });
+      expect(await prefixes('second')).toEqual(NEW_PREFIXES);
+      expect(await prefixes('first')).toEqual(NEW_PREFIXES);
 
-        await withServer(at('Dropping'), name('dropping'), async (client) => {
-          expect(await read(client, name('first'))).toBe(name('first'));
-          expect(await read(client, name('second'))).toBe(name('second'));
-          await client.request({ method: 'DELETE', path: SECRETS, doing: 'delete the Secrets of this test' });
-        });
-      },
-      400_000,
-    );
+      await withServer('Dropping', async (client) => {
+        expect(await written(client, 'first')).toEqual(Array(4).fill('first'));
+        expect(await written(client, 'second')).toEqual(Array(4).fill('second'));
+      });
+    }, 400_000);
   },
 );
