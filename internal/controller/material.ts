@@ -49,9 +49,21 @@ export function observeStore(
   return {
     material: state.record === undefined ? undefined : material,
     bundleReplaced: isBundleReplaced(state),
-    problems: isBundleReplaced(state)
-      ? []
-      : lintRotation(changes, { now: options.now }).map((problem) => problem.message),
+    problems: isBundleReplaced(state) ? [] : problemsOf(state, changes, options.now),
     otherOperations: options.otherOperations,
   };
 }
+
+/** Lints are kept for a minute: they read every key anew, and only time can change what they say of the same material. */
+function problemsOf(state: ClusterState, changes: readonly CaChange[], now: number): readonly string[] {
+  if (state.record === undefined) return [];
+  const key = `${Math.floor(now / 60_000)} ${changes.map((change) => change.old.certificate.fingerprint).join(' ')}`;
+  const kept = linted.get(state.record);
+  if (kept?.key === key) return kept.problems;
+  const problems = lintRotation(changes, { now }).map((problem) => problem.message);
+  linted.set(state.record, { key, problems });
+  return problems;
+}
+
+/** Forgotten together with the record, which a store reads again when its file changes. */
+const linted = new WeakMap<object, { readonly key: string; readonly problems: readonly string[] }>();

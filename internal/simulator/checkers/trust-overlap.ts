@@ -1,0 +1,59 @@
+import type { SimMachine } from '../machine.ts';
+import { prints } from '../material.ts';
+import type { Checker, Moment } from '../run.ts';
+import { isListening, servingIssuer } from '../transitions.ts';
+import { isDisturbed } from './material.ts';
+
+/** S1: whoever must verify a certificate that is shown anywhere accepts its issuer, over a new connection, at every instant. */
+export function trustOverlap(): Checker {
+  const extension = createExtensionServer();
+  return {
+    property: 'S1 trust overlap',
+    check(moment) {
+      // A machine that joins or comes back late has been told nothing yet.
+      if (isDisturbed(moment)) return undefined;
+      const { world } = moment;
+      const up = world.machines().filter((machine) => machine.isUp);
+      for (const shown of up) {
+        for (const verifier of up) {
+          const why = talosTrust(shown, verifier) ?? kubernetesTrust(moment, shown, verifier);
+          if (why !== undefined) return why;
+        }
+      }
+      return extension(moment);
+    },
+  };
+}
+
+function talosTrust(shown: SimMachine, verifier: SimMachine): string | undefined {
+  if (prints(verifier.api.accepted).includes(shown.api.issuer)) return undefined;
+  return `apid of ${verifier.name} does not accept the CA of what apid of ${shown.name} shows`;
+}
+
+function kubernetesTrust({ world }: Moment, shown: SimMachine, verifier: SimMachine): string | undefined {
+  if (shown.plane === undefined || !isListening(world, shown) || !verifier.kubelet.isRunning) return undefined;
+  if (verifier.kubelet.trust.includes(servingIssuer(shown))) return undefined;
+  return `the kubelet of ${verifier.name} does not accept what the API server of ${shown.name} serves`;
+}
+
+/** An extension API server re-reads whom it trusts now and then; it has until the settle time is over. */
+const REREAD_MS = 115_000;
+
+function createExtensionServer(): (moment: Moment) => string | undefined {
+  let trusted: readonly string[] = [];
+  let readAt = Number.NEGATIVE_INFINITY;
+  return ({ world, scenario }) => {
+    if (scenario.settings?.aggregatorSettleMs !== undefined) return undefined;
+    const map = world.kubernetes.authentication;
+    if (map !== undefined && world.clock.monotonic() - readAt >= REREAD_MS) {
+      trusted = prints(map.requestheader);
+      readAt = world.clock.monotonic();
+    }
+    for (const machine of world.planes()) {
+      const issuer = machine.taken.aggregator?.issuing.fingerprint;
+      if (issuer === undefined || !isListening(world, machine) || trusted.includes(issuer)) continue;
+      return `an extension API server that read its trust less than two minutes ago does not accept the front proxy of ${machine.name}`;
+    }
+    return undefined;
+  };
+}

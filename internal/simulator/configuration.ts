@@ -1,0 +1,125 @@
+import type { SecretsBundle } from '../../pkg/bundle/index.ts';
+import type { CertificateAndKey } from '../../pkg/pki/index.ts';
+
+/** Which configuration is written. */
+export interface ConfigurationOptions {
+  readonly role: 'controlplane' | 'worker';
+  /** `typed` has the Kubernetes material in the documents of Talos 1.14. */
+  readonly shape: 'legacy' | 'typed';
+  readonly bundle: SecretsBundle;
+  readonly hostname: string;
+}
+
+/** A machine configuration as `talosctl gen config` lays it out, with a comment that must survive every change. */
+export function writeConfiguration(options: ConfigurationOptions): string {
+  const { role, shape, bundle, hostname } = options;
+  const isPlane = role === 'controlplane';
+  const isLegacy = shape === 'legacy';
+  const lines = [
+    'version: v1alpha1',
+    'machine:',
+    `    type: ${role}`,
+    `    token: ${bundle.trustdToken.expose()}`,
+    ...legacyCa(1, 'ca', bundle.talos, isPlane),
+    '    certSANs: []',
+    '    # kept by hand: do not lose this line',
+    '    network: {}',
+    'cluster:',
+    ...(isLegacy ? [`    id: ${bundle.clusterId}`, `    secret: ${bundle.clusterSecret.expose()}`] : []),
+    ...(isLegacy ? ['    controlPlane:', `        endpoint: ${ENDPOINT}`, '    clusterName: simulated'] : []),
+    `    token: ${bundle.bootstrapToken.expose()}`,
+    ...(isLegacy && isPlane ? legacySecrets(bundle) : []),
+    ...(isLegacy ? legacyCa(1, 'ca', bundle.kubernetes, isPlane) : []),
+    ...(isLegacy && isPlane ? legacyCa(1, 'aggregatorCA', bundle.aggregator, true) : []),
+    ...(isPlane ? ['    etcd:', ...legacyCa(2, 'ca', bundle.etcd, true)] : []),
+  ];
+  const documents = [lines, ...(isLegacy ? [] : typedDocuments(role, bundle)), hostnameDocument(hostname)];
+  return `${documents.map((each) => each.join('\n')).join('\n---\n')}\n`;
+}
+
+const ENDPOINT = 'https://cluster.simulated:6443';
+
+function hostnameDocument(hostname: string): string[] {
+  return ['apiVersion: v1alpha1', 'kind: HostnameConfig', `hostname: ${hostname} # set by hand`];
+}
+
+function legacySecrets(bundle: SecretsBundle): string[] {
+  const secretbox = bundle.secretboxEncryptionSecret?.expose();
+  return [
+    ...(secretbox === undefined ? [] : [`    secretboxEncryptionSecret: ${secretbox}`]),
+    '    serviceAccount:',
+    `        key: ${base64(bundle.serviceAccount.privateKey.expose())}`,
+  ];
+}
+
+function typedDocuments(role: 'controlplane' | 'worker', bundle: SecretsBundle): string[][] {
+  const shared = [
+    head('KubeClusterConfig', 'clusterName: simulated', `endpoint: ${ENDPOINT}`),
+    head(
+      'DiscoveryIdentityConfig',
+      `clusterID: ${bundle.clusterId}`,
+      `clusterSecret: ${bundle.clusterSecret.expose()}`,
+    ),
+  ];
+  if (role === 'worker') {
+    return [
+      ...shared,
+      head('KubeAPIServerCAConfig', 'acceptedCAs:', ...block('    - |', 8, bundle.kubernetes.certificate.pem)),
+    ];
+  }
+  return [
+    ...shared,
+    head('KubeAPIServerCAConfig', ...typedCa(bundle.kubernetes)),
+    head('KubeAggregatorCAConfig', ...typedCa(bundle.aggregator)),
+    head(
+      'KubeEtcdEncryptionConfig',
+      'config:',
+      '    resources:',
+      '        - resources: [secrets]',
+      '          providers:',
+      '            - secretbox:',
+      '                keys:',
+      '                    - name: key2',
+      `                      secret: ${bundle.secretboxEncryptionSecret?.expose() ?? ''}`,
+      '            - identity: {}',
+    ),
+    head(
+      'KubeServiceAccountConfig',
+      'issuer:',
+      ...block('    privateKey: |', 8, bundle.serviceAccount.privateKey.expose()),
+      `    issuerURL: ${ENDPOINT}`,
+    ),
+  ];
+}
+
+function head(kind: string, ...lines: readonly string[]): string[] {
+  return ['apiVersion: v1alpha1', `kind: ${kind}`, ...lines];
+}
+
+function typedCa(ca: CertificateAndKey): string[] {
+  return ['issuingCA:', ...block('    cert: |', 8, ca.certificate.pem), ...block('    key: |', 8, ca.key.expose())];
+}
+
+function block(first: string, indent: number, pem: string): string[] {
+  const pad = ' '.repeat(indent);
+  return [
+    first,
+    ...pem
+      .trimEnd()
+      .split('\n')
+      .map((line) => pad + line),
+  ];
+}
+
+function legacyCa(level: number, key: string, ca: CertificateAndKey, hasKey: boolean): string[] {
+  const pad = '    '.repeat(level);
+  return [
+    `${pad}${key}:`,
+    `${pad}    crt: ${base64(ca.certificate.pem)}`,
+    `${pad}    key: ${hasKey ? base64(ca.key.expose()) : '""'}`,
+  ];
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,186 @@
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+/** How one mutating call ends (`reliability` 1.0), and where the process that makes it dies. */
+export const OUTCOMES = [
+  'ok',
+  'refused',
+  'lost',
+  'dropped',
+  'late',
+  'twice',
+  'crash-before',
+  'crash-after',
+  'crash-late',
+] as const;
+
+/** See {@link OUTCOMES}. */
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** A fault at the call with this number, counted from 0 over all processes. */
+export interface Fault {
+  readonly at: number;
+  readonly outcome: Outcome;
+  /** For late and twice: when it lands (again); drawn where it is absent. */
+  readonly delayMs?: number;
+}
+
+/** One mutating call. */
+export interface Call<T> {
+  /** `apply cp1`, `reboot cp1`, `patch node`, `store record`. */
+  readonly name: string;
+  readonly deadlineMs: number;
+  /** Does it; throws what the other side answers. */
+  readonly perform: () => T;
+  /** Whether a call that is still under way may land now: its connection is gone with the boot. */
+  readonly canLand: () => boolean;
+  /** Certainly not done. */
+  readonly refusal: () => Error;
+  /** Nobody knows. */
+  readonly silence: () => Error;
+}
+
+/** A process of ours: what it can still do ends with it. */
+export interface SimProcess {
+  readonly name: string;
+  isDead: boolean;
+  /** Resolves when it dies. */
+  readonly died: Promise<void>;
+  die(): void;
+}
+
+/** A process that runs. */
+export function createProcess(name: string): SimProcess {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const process: SimProcess = {
+    name,
+    isDead: false,
+    died: promise,
+    die() {
+      process.isDead = true;
+      resolve();
+    },
+  };
+  return process;
+}
+
+/** Never settles: what a dead process waits for. */
+export function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+/** Every mutating call of a run, and what the plan does to it. */
+export interface FaultPlan {
+  /** Names of the calls in their order. */
+  readonly calls: readonly string[];
+  /** Faults that have happened. */
+  readonly fired: readonly Fault[];
+  /** Which outcomes a call of this name can have. */
+  make<T>(process: SimProcess, call: Call<T>): Promise<T>;
+  /** Ends all faults: what follows is the liveness phase. */
+  stop(): void;
+}
+
+/** After the deadline, how long the product says that a call may still land: the margin of quiescence. */
+const LANDING_MARGIN_MS = 9_000;
+
+/** A plan over a world. `surprise` draws faults for calls that the plan says nothing of. */
+export function createFaultPlan(
+  world: World,
+  faults: readonly Fault[],
+  surprise?: { readonly random: Random; readonly probability: number; readonly outcomes: readonly Outcome[] },
+): FaultPlan {
+  const calls: string[] = [];
+  const fired: Fault[] = [];
+  let stopped = false;
+
+  function next(isStore: boolean): Fault | undefined {
+    const at = calls.length - 1;
+    const planned = faults.find((fault) => fault.at === at);
+    if (planned !== undefined) return stopped ? undefined : planned;
+    if (surprise === undefined || stopped) return undefined;
+    if (!surprise.random.chance(surprise.probability)) return undefined;
+    const outcome = surprise.random.pick(surprise.outcomes);
+    return isStore && !STORE_OUTCOMES.includes(outcome) ? undefined : { at, outcome };
+  }
+
+  function land<T>(call: Call<T>, fault: Fault, span: readonly [number, number]): void {
+    const delay = fault.delayMs ?? world.random(`landing/${fault.at}`).between(...span);
+    world.clock.schedule(delay, () => {
+      if (!call.canLand()) return;
+      world.trace(`lands: ${call.name}`);
+      try {
+        call.perform();
+      } catch {
+        // Refused by the other side, which nobody hears.
+      }
+    });
+  }
+
+  async function misfortune<T>(process: SimProcess, call: Call<T>, fault: Fault): Promise<T> {
+    const waits = world.random(`silence/${fault.at}`).chance(0.5);
+    const silence = async (): Promise<never> => {
+      if (waits) await world.clock.sleep(call.deadlineMs);
+      if (process.isDead) return never();
+      throw call.silence();
+    };
+    const perform = (): void => {
+      try {
+        call.perform();
+      } catch {
+        // The refusal is lost as well.
+      }
+    };
+    const lateSpan = [1_000, call.deadlineMs + LANDING_MARGIN_MS] as const;
+    switch (fault.outcome) {
+      case 'ok':
+        return call.perform();
+      case 'refused':
+        throw call.refusal();
+      case 'lost':
+        perform();
+        return silence();
+      case 'dropped':
+        return silence();
+      case 'late':
+        land(call, fault, lateSpan);
+        return silence();
+      case 'twice': {
+        const result = call.perform();
+        land(call, fault, [100, 1_500]);
+        return result;
+      }
+      case 'crash-before':
+        process.die();
+        return never();
+      case 'crash-after':
+        perform();
+        process.die();
+        return never();
+      case 'crash-late':
+        land(call, fault, lateSpan);
+        process.die();
+        return never();
+    }
+  }
+
+  return {
+    calls,
+    fired,
+    async make(process, call) {
+      if (process.isDead) return never();
+      calls.push(call.name);
+      const fault = next(call.name.startsWith('store '));
+      world.trace(`call ${calls.length - 1} ${call.name}${fault === undefined ? '' : ` ${fault.outcome}`}`);
+      if (fault === undefined) return call.perform();
+      fired.push(fault);
+      return misfortune(process, call, fault);
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+/** A local store is not reached over a network: it refuses, or the process dies around a write. */
+export const STORE_OUTCOMES: readonly Outcome[] = ['ok', 'refused', 'lost', 'crash-before', 'crash-after'];

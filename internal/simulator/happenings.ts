@@ -1,0 +1,112 @@
+import type { SimMachine } from './machine.ts';
+import type { SimStore } from './store.ts';
+import { beginReboot, powerOff, powerOn, storeConfiguration } from './transitions.ts';
+import type { World } from './world.ts';
+
+/** Something that somebody else does to the cluster or the operation, `at` virtual milliseconds. */
+export type Happening = { readonly at: number } & (
+  | { readonly what: 'reboot'; readonly machine: string }
+  | { readonly what: 'power-loss'; readonly machine: string; readonly forMs: number }
+  | { readonly what: 'cut-off'; readonly machine: string; readonly forMs: number }
+  /** Somebody adds a comment, or takes it away again. */
+  | { readonly what: 'edit'; readonly machine: string }
+  /** Every connection of etcd breaks once. */
+  | { readonly what: 'cut-etcd' }
+  | { readonly what: 'leader' }
+  | { readonly what: 'clock'; readonly byMs: number }
+  | { readonly what: 'alarm'; readonly forMs: number }
+  | { readonly what: 'pause'; readonly forMs: number }
+  /** A worker joins with the configuration that a worker has now. */
+  | { readonly what: 'join'; readonly name: string }
+  | { readonly what: 'leave'; readonly machine: string }
+  | { readonly what: 'delete' }
+);
+
+/** Plans them. */
+export function schedule(world: World, store: SimStore, operation: string, happenings: readonly Happening[]): void {
+  for (const happening of happenings) {
+    world.clock.schedule(happening.at, () => {
+      world.trace(`happens: ${JSON.stringify(happening)}`);
+      happen(world, store, operation, happening);
+    });
+  }
+}
+
+function happen(world: World, store: SimStore, operation: string, happening: Happening): void {
+  const machine = 'machine' in happening ? world.find(happening.machine) : undefined;
+  switch (happening.what) {
+    case 'reboot':
+      if (machine?.isUp === true) beginReboot(world, machine);
+      return;
+    case 'power-loss':
+      if (machine?.isUp === true) powerOff(world, machine, [happening.forMs, happening.forMs]);
+      return;
+    case 'cut-off':
+      if (machine !== undefined) cutOff(world, machine, happening.forMs);
+      return;
+    case 'edit':
+      if (machine?.isUp === true) edit(world, machine);
+      return;
+    case 'cut-etcd':
+      world.etcd.cut();
+      return;
+    case 'leader': {
+      const leader = world.find(world.etcd.leader ?? '');
+      if (leader !== undefined) world.etcd.forfeit(leader);
+      return;
+    }
+    case 'clock':
+      world.clock.jump(happening.byMs);
+      return;
+    case 'alarm':
+      world.etcd.alarms = ['NOSPACE'];
+      world.clock.schedule(happening.forMs, () => {
+        world.etcd.alarms = [];
+      });
+      return;
+    case 'pause':
+      setPaused(store, operation, true);
+      world.clock.schedule(happening.forMs, () => setPaused(store, operation, false));
+      return;
+    case 'join': {
+      const model = world.machines().find((each) => each.role === 'worker');
+      if (model !== undefined) join(world, model, happening.name);
+      return;
+    }
+    case 'leave':
+      if (machine?.role === 'worker') world.remove(machine.name);
+      return;
+    case 'delete':
+      store.edit(operation, (current) => ({
+        ...current,
+        metadata: { ...current.metadata, deletionTimestamp: new Date(world.clock.now()).toISOString() },
+      }));
+  }
+}
+
+function cutOff(world: World, machine: SimMachine, forMs: number): void {
+  machine.isCutOff = true;
+  world.etcd.update();
+  world.clock.schedule(forMs, () => {
+    machine.isCutOff = false;
+    world.etcd.update();
+  });
+}
+
+const COMMENT = '# somebody was here\n';
+
+function edit(world: World, machine: SimMachine): void {
+  const { config } = machine;
+  const edited = config.startsWith(COMMENT) ? config.slice(COMMENT.length) : COMMENT + config;
+  storeConfiguration(world, machine, edited, { staged: false });
+}
+
+function join(world: World, model: SimMachine, name: string): void {
+  const machine = world.add({ name, role: 'worker', config: model.persistent });
+  powerOff(world, machine, undefined);
+  powerOn(world, machine);
+}
+
+function setPaused(store: SimStore, operation: string, paused: boolean): void {
+  store.edit(operation, (current) => ({ ...current, spec: { ...current.spec, paused } }));
+}

@@ -1,0 +1,34 @@
+// Public: the simulated world and the runs in it.
+export { CHECKERS } from './checkers/index.ts';
+export { type ConfigurationOptions, writeConfiguration } from './configuration.ts';
+export { createSimConnections } from './connections.ts';
+export {
+  createFaultPlan,
+  createProcess,
+  type Fault,
+  type FaultPlan,
+  OUTCOMES,
+  type Outcome,
+  STORE_OUTCOMES,
+} from './faults.ts';
+export type { Happening } from './happenings.ts';
+export { pairsOfFaults, recoveryFaults, singleFaults } from './plans.ts';
+export { type ApiReply, type ApiRequest, answer } from './kube-api.ts';
+// Internal: for the lab and for tests of the world itself.
+export type { SimMachine } from './machine.ts';
+export { createMint, type Mint, WORLD_START } from './mint.ts';
+export { createRandom, type Random } from './random.ts';
+export {
+  type Checker,
+  type Moment,
+  type RunOptions,
+  type RunResult,
+  run,
+  type Scenario,
+  type Violation,
+} from './run.ts';
+export { createSimStore, type SimStore } from './store.ts';
+export { MEASURED, type Timing } from './timing.ts';
+export { beginReboot, isApiServerReady, powerOff, powerOn, storeConfiguration } from './transitions.ts';
+export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+export { createWorld, type TraceLine, type World, type WorldOptions } from './world.ts';

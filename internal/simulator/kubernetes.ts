@@ -1,0 +1,176 @@
+import { type Certificate, writeCertificates } from '../../pkg/pki/index.ts';
+import type { SimMachine } from './machine.ts';
+import { isApiServerReady, servingIssuer } from './transitions.ts';
+import { createWorkloads, type Workloads } from './workloads.ts';
+import type { World } from './world.ts';
+
+/** `kube-system/extension-apiserver-authentication`: what every API server adds its CAs to. */
+export interface AuthenticationMap {
+  readonly uid: string;
+  requestheader: Certificate[];
+  client: Certificate[];
+}
+
+/** What Kubernetes stores, and the controllers that change it. Which API server answers is the API's business. */
+export interface SimKubernetes {
+  readonly workloads: Workloads;
+  /** `kube-root-ca.crt` by namespace, in PEM. */
+  readonly rootCas: Map<string, string>;
+  authentication: AuthenticationMap | undefined;
+  /** Counts every write. */
+  revision: number;
+  begin(world: World): void;
+  /** The kubelet renews its Lease and its Node's status, if any API server takes it. */
+  heartbeat(world: World, machine: SimMachine): void;
+  /** Machine whose controller manager leads. */
+  leader(world: World): SimMachine | undefined;
+  /** One look of the controller manager: leadership, root CAs, lost Nodes. Every two seconds. */
+  control(world: World): void;
+  /** Every API server adds what it accepts; a missing map is written by the first alone. */
+  publish(world: World, servers: readonly SimMachine[]): void;
+  deleteAuthentication(world: World): void;
+}
+
+const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
+
+/** A leader that is gone is replaced when its lease has run out. */
+const LEASE_MS = 15_000;
+/** Measured: a fresh start publishes in 7 s. */
+const PUBLISH_MS = 5_000;
+const NODE_GRACE_MS = 40_000;
+
+/** Kubernetes of a healthy cluster. */
+export function createKubernetes(): SimKubernetes {
+  let lead: { name: string; instance: number; since: number; seenAt: number } | undefined;
+  let maps = 0;
+
+  function isLeading(world: World, machine: SimMachine | undefined): boolean {
+    const manager = machine?.plane?.controllerManager;
+    return (
+      machine !== undefined &&
+      manager?.isRunning === true &&
+      world.clock.monotonic() >= manager.readyAt &&
+      isApiServerReady(world, machine)
+    );
+  }
+
+  function lookForLeader(world: World): void {
+    const now = world.clock.monotonic();
+    const current = world.find(lead?.name ?? '');
+    if (
+      lead !== undefined &&
+      isLeading(world, current) &&
+      current?.plane?.controllerManager.instance === lead.instance
+    ) {
+      lead.seenAt = now;
+      return;
+    }
+    if (lead !== undefined && now - lead.seenAt < LEASE_MS) return;
+    const candidates = world.planes().filter((machine) => isLeading(world, machine));
+    if (candidates.length === 0) return;
+    const next = world.random(`leader/${now}`).pick(candidates);
+    lead = { name: next.name, instance: next.plane?.controllerManager.instance ?? 0, since: now, seenAt: now };
+  }
+
+  const kubernetes: SimKubernetes = {
+    workloads: createWorkloads(),
+    rootCas: new Map(),
+    authentication: undefined,
+    revision: 1_000,
+    begin(world) {
+      const { kubernetes: ca, aggregator } = world.bundle;
+      for (const name of NAMESPACES) kubernetes.rootCas.set(name, ca.certificate.pem);
+      kubernetes.authentication = { uid: 'map-0', requestheader: [aggregator.certificate], client: [ca.certificate] };
+      kubernetes.workloads.begin(world);
+      lookForLeader(world);
+    },
+    heartbeat(world, machine) {
+      const { kubelet, node } = machine;
+      if (!machine.isUp || machine.isCutOff || !kubelet.isRunning) return;
+      if (!isServed(world, machine)) return;
+      if (node === undefined) return;
+      node.leaseAt = world.clock.now();
+      // A kubelet that only restarts does not make its Node unready; one that boots does until it is well.
+      const isHealthy = world.clock.monotonic() >= kubelet.readyAt;
+      if (isHealthy) node.ready = 'True';
+      else if (node.bootId !== machine.bootId) node.ready = 'False';
+      if (node.bootId !== machine.bootId) node.resourceVersion += 1;
+      node.bootId = machine.bootId;
+      tellPods(world, machine);
+    },
+    leader: (world) => {
+      const machine = world.find(lead?.name ?? '');
+      return isLeading(world, machine) && machine?.plane?.controllerManager.instance === lead?.instance
+        ? machine
+        : undefined;
+    },
+    control(world) {
+      lookForLeader(world);
+      const machine = kubernetes.leader(world);
+      if (machine === undefined || lead === undefined) return;
+      const root = machine.plane?.controllerManager.rootCa;
+      if (root !== undefined && world.clock.monotonic() - lead.since >= PUBLISH_MS) {
+        for (const name of kubernetes.rootCas.keys()) kubernetes.rootCas.set(name, root.pem);
+      }
+      for (const { node } of world.machines()) {
+        if (node !== undefined && world.clock.now() - node.leaseAt > NODE_GRACE_MS) node.ready = 'Unknown';
+      }
+      kubernetes.workloads.control(world);
+    },
+    publish(world, servers) {
+      for (const machine of servers) {
+        if (!isApiServerReady(world, machine)) continue;
+        const client = machine.taken.kubernetes?.accepted ?? [];
+        const requestheader = machine.taken.aggregator?.accepted ?? [];
+        const map = kubernetes.authentication;
+        if (map === undefined) {
+          maps += 1;
+          kubernetes.authentication = { uid: `map-${maps}`, client: [...client], requestheader: [...requestheader] };
+          continue;
+        }
+        map.client = union(map.client, client);
+        map.requestheader = union(map.requestheader, requestheader);
+      }
+    },
+    deleteAuthentication(world) {
+      kubernetes.authentication = undefined;
+      world.trace('authentication map deleted');
+      world.clock.schedule(100, () => {
+        const ready = world.planes().filter((machine) => isApiServerReady(world, machine));
+        if (ready.length > 0) kubernetes.publish(world, [world.random(`map/${world.clock.monotonic()}`).pick(ready)]);
+      });
+    },
+  };
+  return kubernetes;
+}
+
+function union(present: readonly Certificate[], added: readonly Certificate[]): Certificate[] {
+  return [...present, ...added.filter((each) => !present.some((other) => other.fingerprint === each.fingerprint))];
+}
+
+/** Whether some API server takes this kubelet, and the kubelet takes it: what KubePrism finds for it. */
+export function isServed(world: World, machine: SimMachine): boolean {
+  const { kubelet } = machine;
+  return world.planes().some((plane) => {
+    const accepted = plane.taken.kubernetes?.accepted ?? [];
+    return (
+      isApiServerReady(world, plane) &&
+      kubelet.trust.includes(servingIssuer(plane)) &&
+      accepted.some((ca) => ca.fingerprint === kubelet.clientIssuer)
+    );
+  });
+}
+
+function tellPods(world: World, machine: SimMachine): void {
+  const { plane, podsReady } = machine;
+  if (plane === undefined) return;
+  const now = world.clock.monotonic();
+  podsReady['kube-apiserver'] = isApiServerReady(world, machine);
+  podsReady['kube-controller-manager'] = plane.controllerManager.isRunning && now >= plane.controllerManager.readyAt;
+  podsReady['kube-scheduler'] = plane.scheduler.isRunning && now >= plane.scheduler.readyAt;
+}
+
+/** A bundle as the API shows it. */
+export function pemOf(certificates: readonly Certificate[]): string {
+  return writeCertificates(certificates);
+}

@@ -1,0 +1,186 @@
+import { type MachineConfigView, readMachineConfig } from '../../pkg/machineconfig/index.ts';
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
+import { type Material, materialOf } from './material.ts';
+
+/** A process of a machine; another instance each time it starts. */
+export interface Running {
+  instance: number;
+  isRunning: boolean;
+  /** From when on it is of use; Infinity while it does not run. Virtual milliseconds. */
+  readyAt: number;
+}
+
+/** The kubelet, with what it read at its start and what it shows API servers. */
+export interface Kubelet extends Running {
+  trust: readonly Fingerprint[];
+  /** CA of its client certificate, which it keeps over restarts and boots; undefined while it asks for one. */
+  clientIssuer: Fingerprint | undefined;
+}
+
+/** kube-apiserver: its etcd pool is read at start, everything else is read again when its file changes. */
+export interface ApiServer extends Running {
+  etcdPool: readonly Fingerprint[];
+  /** Instance of the etcd that it has a connection to; such a connection is never verified again. */
+  etcdLink: number | undefined;
+}
+
+/** kube-controller-manager: what it publishes as root CA is read at start. */
+export interface ControllerManager extends Running {
+  rootCa: Certificate | undefined;
+}
+
+/** etcd: its trust is read at start, its leaves at every handshake. */
+export interface EtcdProcess extends Running {
+  pool: readonly Fingerprint[];
+}
+
+/** What only control planes run. */
+export interface Plane {
+  readonly apiServer: ApiServer;
+  readonly controllerManager: ControllerManager;
+  readonly scheduler: Running;
+  readonly etcd: EtcdProcess;
+  /** CA of etcd's leaves and of the API server's client certificate towards it. */
+  etcdLeaf: Fingerprint;
+  /** Whether a restart of the static pods is due already. */
+  podsDue: boolean;
+}
+
+/** The Node of a machine, as its kubelet and others wrote it. */
+export interface NodeState {
+  uid: string;
+  bootId: string;
+  ready: 'True' | 'False' | 'Unknown';
+  leaseAt: number;
+  unschedulable: boolean;
+  annotations: Record<string, string>;
+  resourceVersion: number;
+  createdAt: number;
+}
+
+/** One machine of a simulated world. */
+export interface SimMachine {
+  readonly name: string;
+  readonly address: string;
+  readonly role: 'controlplane' | 'worker';
+  /** Talos's version, `1.14.1`. */
+  version: string;
+  boot: number;
+  bootId: string;
+  /** Whether its Talos API answers. */
+  isUp: boolean;
+  /** Nobody reaches it, although it runs. */
+  isCutOff: boolean;
+  /** A reboot is under way. */
+  isRebooting: boolean;
+  config: string;
+  persistent: string;
+  view: MachineConfigView;
+  /** What its controllers have made of the configuration. */
+  taken: Material;
+  /** What apid serves and accepts; on a worker, what trustd gave it. */
+  api: { issuer: Fingerprint; accepted: readonly Certificate[] };
+  /** COSI versions by type; they start again with every boot. */
+  readonly versions: Map<string, bigint>;
+  readonly kubelet: Kubelet;
+  readonly plane: Plane | undefined;
+  node: NodeState | undefined;
+  /** Static pods as the kubelet last told. */
+  podsReady: Record<string, boolean>;
+}
+
+/** Minor version of Talos 1. */
+export function minorOf(machine: Pick<SimMachine, 'version'>): number {
+  return Number(machine.version.split('.')[1] ?? '0');
+}
+
+/** How a machine is made. */
+export interface MachineSeed {
+  readonly name: string;
+  readonly address: string;
+  readonly role: 'controlplane' | 'worker';
+  readonly version: string;
+  readonly config: string;
+  readonly now: number;
+  readonly uid: string;
+}
+
+/** A machine that has been up for long, every process with what the configuration says. */
+export function createMachine(seed: MachineSeed): SimMachine {
+  const { name, config, role, now } = seed;
+  const view = viewOf(config, name);
+  const taken = materialOf(view, minorOf(seed));
+  const running = (): Running => ({ instance: 1, isRunning: true, readyAt: 0 });
+  const kubernetes = taken.kubelet[0];
+  const talos = taken.talos.accepted.at(-1);
+  if (kubernetes === undefined || talos === undefined) throw new Error(`${name} trusts nothing`);
+  const etcdPool = (taken.etcd?.bundle ?? []).map((each) => each.fingerprint);
+  return {
+    name,
+    address: seed.address,
+    role,
+    version: seed.version,
+    boot: 1,
+    bootId: bootIdOf(name, 1, seed.uid),
+    isUp: true,
+    isCutOff: false,
+    isRebooting: false,
+    config,
+    persistent: config,
+    view,
+    taken,
+    api: { issuer: talos.fingerprint, accepted: taken.talos.accepted },
+    versions: new Map(),
+    kubelet: {
+      ...running(),
+      trust: taken.kubelet.map((each) => each.fingerprint),
+      clientIssuer: kubernetes.fingerprint,
+    },
+    plane:
+      role === 'worker'
+        ? undefined
+        : {
+            apiServer: { ...running(), etcdPool, etcdLink: 1 },
+            controllerManager: { ...running(), rootCa: taken.kubernetes?.issuing },
+            scheduler: running(),
+            etcd: { ...running(), pool: etcdPool },
+            etcdLeaf: etcdPool[0] ?? ('' as Fingerprint),
+            podsDue: false,
+          },
+    node: {
+      uid: seed.uid,
+      bootId: bootIdOf(name, 1, seed.uid),
+      ready: 'True',
+      leaseAt: now,
+      unschedulable: false,
+      annotations: {},
+      resourceVersion: 1,
+      createdAt: now,
+    },
+    podsReady:
+      role === 'worker' ? {} : { 'kube-apiserver': true, 'kube-controller-manager': true, 'kube-scheduler': true },
+  };
+}
+
+const views = new Map<string, MachineConfigView>();
+
+/** The view of a configuration; each text is read once, as most machines of most worlds have the same ones. */
+export function viewOf(config: string, where: string): MachineConfigView {
+  const known = views.get(config);
+  if (known !== undefined) return known;
+  const view = readMachineConfig(config, where);
+  if (views.size > 2_000) views.clear();
+  views.set(config, view);
+  return view;
+}
+
+/** A boot ID in the form of the kernel, the same for the same boot of the same machine. */
+export function bootIdOf(name: string, boot: number, uid: string): string {
+  const hex = Buffer.from(`${name}${uid}`).toString('hex').padEnd(20, '0').slice(0, 20);
+  return `${boot.toString(16).padStart(8, '0')}-${hex.slice(0, 4)}-4${hex.slice(4, 7)}-8${hex.slice(7, 10)}-${hex.slice(8, 20)}`;
+}
+
+/** Moves the version of resources. */
+export function bump(machine: SimMachine, ...types: readonly string[]): void {
+  for (const type of types) machine.versions.set(type, (machine.versions.get(type) ?? 1n) + 1n);
+}

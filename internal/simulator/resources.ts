@@ -1,0 +1,100 @@
+import type { Certificate } from '../../pkg/pki/index.ts';
+import type {
+  ApiCertificates,
+  CertificatesOfKey,
+  EtcdCertificates,
+  EtcdRoot,
+  KubeletSecrets,
+  KubernetesDynamicCertificates,
+  KubernetesRoot,
+  OsRoot,
+  TrustdCertificates,
+} from '../../pkg/talos/index.ts';
+import type { SimMachine } from './machine.ts';
+import type { World } from './world.ts';
+
+/** A resource of a machine: the name under which its version is counted, and its spec as the client decodes it. */
+export interface SimResource {
+  readonly name: string;
+  readonly spec: unknown;
+}
+
+/** What a machine has under a resource type; undefined for a type that it does not have. */
+export function specOf(world: World, machine: SimMachine, type: string): SimResource | undefined {
+  const read = READERS[type.split('.')[0] ?? ''];
+  return read?.(world, machine);
+}
+
+type Reader = (world: World, machine: SimMachine) => SimResource | undefined;
+
+function withKey(certificate: Certificate | undefined): CertificatesOfKey | undefined {
+  if (certificate === undefined) return undefined;
+  return { certificates: [certificate], keyFingerprint: certificate.publicKeyFingerprint };
+}
+
+const READERS: Readonly<Record<string, Reader>> = {
+  OSRootSecrets: (_world, { taken }) => {
+    const spec: OsRoot = {
+      issuing: withKey(taken.talos.issuing),
+      accepted: taken.talos.accepted,
+      sanIps: [],
+      sanDnsNames: [],
+    };
+    return { name: 'OSRoot', spec };
+  },
+  ApiCertificates: (world, { api }) => {
+    const pair = world.mint.pair(api.issuer);
+    const spec: ApiCertificates = { server: pair, client: pair, accepted: api.accepted };
+    return { name: 'ApiCertificates', spec };
+  },
+  TrustdCertificates: (world, { api, plane }) => {
+    if (plane === undefined) return undefined;
+    const spec: TrustdCertificates = { server: world.mint.pair(api.issuer), accepted: api.accepted };
+    return { name: 'TrustdCertificates', spec };
+  },
+  KubeletSecrets: (_world, { taken, view }) => {
+    const spec: KubeletSecrets = { endpoint: view.endpoint ?? '', accepted: taken.kubelet };
+    return { name: 'KubeletSecrets', spec };
+  },
+  EtcdRootSecrets: (_world, { taken, view }) => {
+    if (taken.etcd === undefined) return undefined;
+    const spec: EtcdRoot = {
+      ca: { certificates: taken.etcd.bundle, keyFingerprint: view.etcd?.keyFingerprint },
+    };
+    return { name: 'EtcdRoot', spec };
+  },
+  EtcdSecrets: (world, { plane }) => {
+    if (plane === undefined) return undefined;
+    const pair = world.mint.pair(plane.etcdLeaf);
+    const spec: EtcdCertificates = { server: pair, peer: pair, admin: pair, apiServer: pair };
+    return { name: 'EtcdSecrets', spec };
+  },
+  KubernetesRootSecrets: (_world, { taken, view }) => {
+    if (taken.kubernetes === undefined) return undefined;
+    const spec: KubernetesRoot = {
+      clusterName: view.clusterName ?? '',
+      endpoint: view.endpoint ?? '',
+      issuing: withKey(taken.kubernetes.issuing),
+      accepted: taken.kubernetes.accepted,
+      aggregator: withKey(taken.aggregator?.issuing),
+      acceptedAggregator: taken.aggregator?.accepted ?? [],
+      serviceAccountKey: view.serviceAccount?.issuer,
+      acceptedServiceAccountKeys: view.serviceAccount?.accepted ?? [],
+      legacyEncryption: [],
+      encryption: [],
+      issuerUrl: view.serviceAccount?.issuerUrl ?? '',
+      apiServerIps: [],
+    };
+    return { name: 'KubernetesRoot', spec };
+  },
+  KubernetesDynamicCerts: (world, { taken }) => {
+    if (taken.kubernetes === undefined) return undefined;
+    const pair = world.mint.pair(taken.kubernetes.issuing.fingerprint);
+    const spec: KubernetesDynamicCertificates = {
+      apiServer: { ...pair, certificates: [...pair.certificates, taken.kubernetes.issuing] },
+      kubeletClient: pair,
+      frontProxy: taken.aggregator === undefined ? undefined : world.mint.pair(taken.aggregator.issuing.fingerprint),
+    };
+    return { name: 'KubernetesDynamicCerts', spec };
+  },
+};

@@ -1,0 +1,260 @@
+import {
+  type CaTarget,
+  HANDOFF_ANNOTATION,
+  handoffToken,
+  type OperationSpec,
+  type TalosOperation,
+} from '../../api/v1alpha1/index.ts';
+import { createEngine, type Reconciled, runOperation } from '../controller/index.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
+import { createSimConnections } from './connections.ts';
+import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
+import { type Happening, schedule } from './happenings.ts';
+import type { Mint } from './mint.ts';
+import { createSimStore, type SimStore } from './store.ts';
+import type { Timing } from './timing.ts';
+import { createWorld, type World } from './world.ts';
+
+/** One run: everything that it depends on. */
+export interface Scenario {
+  readonly seed: number;
+  readonly controlPlanes: number;
+  readonly workers: number;
+  readonly targets: readonly CaTarget[];
+  readonly talosVersion?: string;
+  readonly shape?: 'legacy' | 'typed';
+  readonly spec?: Partial<OperationSpec>;
+  readonly faults?: readonly Fault[];
+  /** Probability of a fault at every call that `faults` does not name. */
+  readonly faultRate?: number;
+  readonly outcomes?: readonly Outcome[];
+  readonly happenings?: readonly Happening[];
+  readonly settings?: Partial<Settings>;
+  readonly timing?: Partial<Timing>;
+}
+
+/** A property of the world that was broken, and when. */
+export interface Violation {
+  readonly property: string;
+  readonly at: number;
+  readonly message: string;
+}
+
+/** What a checker looks at: after every event and every look. */
+export interface Moment {
+  readonly world: World;
+  readonly store: SimStore;
+  readonly scenario: Scenario;
+  /** As it is stored now; undefined when it is gone. */
+  readonly operation: TalosOperation | undefined;
+  readonly faults: FaultPlan;
+}
+
+/** One property. A checker lives for one run and may remember. */
+export interface Checker {
+  readonly property: string;
+  /** What is broken now, or undefined. Called after every event of the world and after every look. */
+  check?(moment: Moment): string | undefined;
+  /** Called once, when the run is over. */
+  end?(moment: Moment): string | undefined;
+}
+
+/** How a run ended. */
+export interface RunResult {
+  readonly end: 'done' | 'gone' | 'blocked' | 'stuck';
+  readonly operation: TalosOperation | undefined;
+  readonly violations: readonly Violation[];
+  /** Names of the mutating calls in their order. */
+  readonly calls: readonly string[];
+  readonly fired: readonly Fault[];
+  readonly looks: number;
+  readonly restarts: number;
+  /** Virtual milliseconds. */
+  readonly took: number;
+  readonly hash: string;
+  readonly world: World;
+  readonly store: SimStore;
+}
+
+/** How a run is made beyond its scenario. */
+export interface RunOptions {
+  readonly mint: Mint;
+  readonly checkers: readonly (() => Checker)[];
+  /** Virtual time after which faults stop. */
+  readonly safetyMs?: number;
+  /** Virtual time that a run may take from then on before it counts as stuck. */
+  readonly livenessMs?: number;
+}
+
+const NAME = 'rotate';
+/** A person starts the program again this long after it died. */
+const RESTART_MS = 1_500;
+const SAFETY_MS = 3_600_000;
+const LIVENESS_MS = 5_400_000;
+
+/** Runs one rotation to its end, with production's engine, renderers, records and decisions. */
+export async function run(scenario: Scenario, options: RunOptions): Promise<RunResult> {
+  const world = createWorld({ ...scenario, mint: options.mint });
+  const store = createSimStore(world);
+  const faults = createFaultPlan(
+    world,
+    scenario.faults ?? [],
+    scenario.faultRate === undefined
+      ? undefined
+      : { random: world.random('faults'), probability: scenario.faultRate, outcomes: scenario.outcomes ?? [] },
+  );
+  const watch = createWatch({ world, store, scenario, faults, checkers: options.checkers.map((make) => make()) });
+  store.create(NAME, { ...scenario.spec, caRotation: { targets: [...scenario.targets] } });
+  schedule(world, store, NAME, scenario.happenings ?? []);
+  let seen = 0;
+  world.clock.onEvent = () => {
+    // Every change of the world that matters leaves a line.
+    if (world.lines.length === seen) return;
+    watch.look();
+    seen = world.lines.length;
+  };
+  const limits = { safetyMs: options.safetyMs ?? SAFETY_MS, livenessMs: options.livenessMs ?? LIVENESS_MS };
+  world.clock.schedule(limits.safetyMs, () => faults.stop());
+  const story = await follow({ world, store, scenario, faults, watch, ...limits });
+  watch.finish();
+  const operation = store.operations.get(NAME);
+  world.trace(`end ${story.end} ${operation?.status.stage ?? 'gone'}`);
+  return {
+    ...story,
+    operation,
+    violations: watch.violations,
+    calls: faults.calls,
+    fired: faults.fired,
+    took: world.clock.monotonic(),
+    hash: world.hash(),
+    world,
+    store,
+  };
+}
+
+interface Watch {
+  readonly violations: Violation[];
+  look(): void;
+  finish(): void;
+}
+
+/** Asks every checker; each says its first violation only, the others follow from it. */
+function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: readonly Checker[] }): Watch {
+  const { world, store, checkers } = input;
+  const violations: Violation[] = [];
+  const broken = new Set<string>();
+  function ask(question: (checker: Checker, moment: Moment) => string | undefined): void {
+    const moment: Moment = { ...input, operation: store.operations.get(NAME) };
+    for (const checker of checkers) {
+      if (broken.has(checker.property)) continue;
+      const message = question(checker, moment);
+      if (message === undefined) continue;
+      broken.add(checker.property);
+      violations.push({ property: checker.property, at: world.clock.monotonic(), message });
+      world.trace(`BROKEN ${checker.property}`);
+    }
+  }
+  return {
+    violations,
+    look: () => ask((checker, moment) => checker.check?.(moment)),
+    finish: () => ask((checker, moment) => checker.end?.(moment)),
+  };
+}
+
+interface Following {
+  readonly world: World;
+  readonly store: SimStore;
+  readonly scenario: Scenario;
+  readonly faults: FaultPlan;
+  readonly watch: Watch;
+  readonly safetyMs: number;
+  readonly livenessMs: number;
+}
+
+/** Starts the program, and again whenever it dies, until the operation is over or time is. */
+async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks' | 'restarts'>> {
+  const { world, store } = input;
+  let looks = 0;
+  let restarts = -1;
+  const endsAt = input.safetyMs + input.livenessMs;
+  for (;;) {
+    restarts += 1;
+    const process = createProcess(`p${restarts}`);
+    const ended = await world.clock.run(
+      oneProcess(input, process, () => {
+        looks += 1;
+        input.watch.look();
+        return world.clock.monotonic() >= endsAt;
+      }),
+    );
+    process.die();
+    if (ended !== 'died') {
+      const isBlocked = store.operations.get(NAME)?.status.phase === 'Paused';
+      return { end: ended === 'stopped' ? (isBlocked ? 'blocked' : 'stuck') : ended, looks, restarts };
+    }
+    world.trace(`${process.name} died`);
+    if (restarts > 200) return { end: 'stuck', looks, restarts };
+    await world.clock.run(world.clock.sleep(RESTART_MS));
+  }
+}
+
+async function oneProcess(
+  { world, store, scenario, faults }: Following,
+  process: SimProcess,
+  onLook: () => boolean,
+): Promise<'done' | 'gone' | 'stopped' | 'died'> {
+  const { clock } = world;
+  const ports = {
+    clock,
+    connections: createSimConnections(world, process, faults),
+    store: store.open(process, faults),
+  };
+  const engine = createEngine({
+    ports,
+    settings: { ...DEFAULT_SETTINGS, ...scenario.settings },
+    newCa: async (target) => world.mint.ca(target, 1),
+    issueLeaf: (ca, profile) => world.mint.issue(ca, profile, clock),
+  });
+  const tell = createTeller(world);
+  const running = runOperation({
+    engine,
+    clock,
+    name: NAME,
+    onLook: (reconciled) => {
+      tell(reconciled);
+      acknowledge(store, reconciled.operation);
+      return onLook();
+    },
+  });
+  // A store that fails ends the program, as it ends the command line.
+  const ended = running.then(
+    (end) => (end === 'detached' ? 'stopped' : end),
+    (error: unknown) => {
+      world.trace(`program ended: ${error instanceof Error ? error.name : 'error'}`);
+      return 'died' as const;
+    },
+  );
+  return Promise.race([ended, process.died.then(() => 'died' as const)]);
+}
+
+/** Only what is the same everywhere: fingerprints and messages differ from process to process. */
+function createTeller(world: World): (reconciled: Reconciled) => void {
+  let last = '';
+  return ({ decision, operation }) => {
+    const effect = decision.kind === 'act' ? ` ${JSON.stringify(decision.effect)}` : '';
+    const line = `${operation.status.stage}: ${decision.kind} ${decision.reason}${effect}`;
+    if (line !== last) world.trace(line);
+    last = line;
+  };
+}
+
+/** The operator takes the credentials as soon as they are offered. */
+function acknowledge(store: SimStore, operation: TalosOperation): void {
+  if (operation.status.stage !== 'AwaitingCredentials') return;
+  const token = handoffToken(operation.status.caRotation);
+  if (operation.metadata.annotations[HANDOFF_ANNOTATION] === token) return;
+  store.edit(NAME, (current) => ({
+    ...current,
+    metadata: { ...current.metadata, annotations: { ...current.metadata.annotations, [HANDOFF_ANNOTATION]: token } },
+  }));
+}

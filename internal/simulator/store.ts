@@ -1,0 +1,159 @@
+import {
+  API_VERSION,
+  HANDOFF_ANNOTATION,
+  type OperationSpec,
+  pendingStatus,
+  ROTATION_FINALIZER,
+  type TalosOperation,
+} from '../../api/v1alpha1/index.ts';
+import {
+  type BundleDocument,
+  bundleFingerprint,
+  parseRotationRecord,
+  type SecretsBundle,
+  writeRotationRecord,
+} from '../../pkg/bundle/index.ts';
+import { type AuditEntry, type EngineStore, StaleOperationError } from '../controller/index.ts';
+import { type FaultPlan, never, type SimProcess } from './faults.ts';
+import type { World } from './world.ts';
+
+/** What is durable of one cluster: it outlives every process. */
+export interface SimStore {
+  document: BundleDocument;
+  previous: SecretsBundle | undefined;
+  /** The record as text, exactly as it would stand in `rotation.yaml`. */
+  record: string | undefined;
+  readonly operations: Map<string, TalosOperation>;
+  readonly audit: AuditEntry[];
+  /** The store as one process sees it. */
+  open(process: SimProcess, faults: FaultPlan): EngineStore;
+  /** A new operation, as the CLI creates it. */
+  create(name: string, spec: Partial<OperationSpec>): TalosOperation;
+  /** A change by a person. */
+  edit(name: string, change: (operation: TalosOperation) => TalosOperation): void;
+}
+
+/** A store over the bundle that a world was born with. */
+export function createSimStore(world: World): SimStore {
+  let version = 0;
+  let parsed: { text: string; record: ReturnType<typeof parseRotationRecord> } | undefined;
+
+  function put(operation: TalosOperation): TalosOperation {
+    version += 1;
+    const stored = { ...operation, metadata: { ...operation.metadata, resourceVersion: String(version) } };
+    store.operations.set(operation.metadata.name, stored);
+    return stored;
+  }
+
+  function readRecord() {
+    if (store.record === undefined) return undefined;
+    if (parsed?.text !== store.record) {
+      parsed = {
+        text: store.record,
+        record: parseRotationRecord(store.record, 'rotation.yaml', store.document.bundle),
+      };
+    }
+    return parsed.record;
+  }
+
+  const store: SimStore = {
+    document: world.mint.bundle(),
+    previous: undefined,
+    record: undefined,
+    operations: new Map(),
+    audit: [],
+    open: (process, faults) => openStore(world, store, { process, faults, put, readRecord }),
+    create(name, spec) {
+      return put({
+        apiVersion: API_VERSION,
+        kind: 'TalosOperation',
+        metadata: {
+          name,
+          uid: `uid-${name}-${version + 1}`,
+          generation: 1,
+          resourceVersion: '0',
+          creationTimestamp: new Date(world.clock.now()).toISOString(),
+          finalizers: [ROTATION_FINALIZER],
+          annotations: {},
+        },
+        spec: { type: 'CARotation', paused: false, restartWorkloads: 'Never', previousBundle: 'Remove', ...spec },
+        status: pendingStatus(),
+      });
+    },
+    edit(name, change) {
+      const current = store.operations.get(name);
+      if (current !== undefined) put(change(current));
+    },
+  };
+  return store;
+}
+
+interface Opened {
+  readonly process: SimProcess;
+  readonly faults: FaultPlan;
+  readonly put: (operation: TalosOperation) => TalosOperation;
+  readonly readRecord: () => ReturnType<typeof parseRotationRecord> | undefined;
+}
+
+function openStore(world: World, store: SimStore, { process, faults, put, readRecord }: Opened): EngineStore {
+  const write = <T>(name: string, perform: () => T): Promise<T> =>
+    faults.make(process, {
+      name: `store ${name}`,
+      deadlineMs: 1_000,
+      perform,
+      canLand: () => false,
+      refusal: () => new Error(`${name}: no space left on device`),
+      silence: () => new Error(`${name}: input/output error`),
+    });
+  const read = async <T>(take: () => T): Promise<T> => (process.isDead ? never() : take());
+
+  return {
+    endpoints: () => read(() => world.planes().map((machine) => machine.address)),
+    readState: () => read(() => ({ bundle: store.document.bundle, previous: store.previous, record: readRecord() })),
+    writeRecord: (record) =>
+      write('record', () => {
+        const text = writeRotationRecord(record);
+        if (store.record !== undefined && store.record !== text)
+          throw new Error('a record of another operation stands');
+        store.record = text;
+      }),
+    removeRecord: () =>
+      write('no record', () => {
+        store.record = undefined;
+      }),
+    replaceBundle: (expected, replacements) =>
+      write('bundle', () => {
+        const { bundle } = store.document;
+        if (bundleFingerprint(bundle) !== expected) throw new Error('the bundle is not the one that was read');
+        store.previous = bundle;
+        store.document = store.document.replace(replacements);
+      }),
+    settlePrevious: () =>
+      write('previous', () => {
+        store.previous = undefined;
+      }),
+    readOperation: (name) => read(() => store.operations.get(name)),
+    listOperations: () => read(() => [...store.operations.values()]),
+    updateOperation: (operation, change) =>
+      write('status', () => {
+        const { name, resourceVersion } = operation.metadata;
+        const current = store.operations.get(name);
+        if (current === undefined || current.metadata.resourceVersion !== resourceVersion)
+          throw new StaleOperationError(name);
+        const annotations = { ...current.metadata.annotations };
+        if (change.dropHandoff === true) delete annotations[HANDOFF_ANNOTATION];
+        const finalizers = [...(change.finalizers ?? current.metadata.finalizers)];
+        const next = put({
+          ...current,
+          metadata: { ...current.metadata, annotations, finalizers },
+          status: change.status ?? current.status,
+        });
+        if (next.metadata.deletionTimestamp !== undefined && finalizers.length === 0) store.operations.delete(name);
+        return next;
+      }),
+    appendAudit: (entry) =>
+      read(() => {
+        store.audit.push(entry);
+      }),
+  };
+}

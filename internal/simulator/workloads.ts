@@ -1,0 +1,160 @@
+import type { SimMachine } from './machine.ts';
+import { draw } from './timing.ts';
+import type { World } from './world.ts';
+
+/** One pod that is no static pod. */
+export interface SimPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly app: string;
+  readonly owner: 'Deployment' | 'DaemonSet';
+  /** Machine that it runs on; undefined while no machine takes it. */
+  node: string | undefined;
+  startedAt: number;
+  leaving: boolean;
+}
+
+/** A Deployment with its budget. */
+export interface SimDeployment {
+  readonly namespace: string;
+  readonly name: string;
+  readonly replicas: number;
+  /** Pods that must stay up; undefined without a budget. */
+  minAvailable: number | undefined;
+  readonly on: 'controlplane' | 'worker' | 'any';
+  generation: number;
+  restartedAt: number | undefined;
+}
+
+/** Pods and what keeps them alive. */
+export interface Workloads {
+  readonly pods: SimPod[];
+  readonly deployments: SimDeployment[];
+  begin(world: World): void;
+  /** Replaces what is missing and goes on with rollouts. */
+  control(world: World): void;
+  /** What an eviction comes to: `held` names the budget. */
+  evict(world: World, pod: SimPod): 'accepted' | { readonly held: string };
+  /** How many more pods of a Deployment may go. */
+  allowed(world: World, deployment: SimDeployment): number;
+  /** Whether a pod counts as healthy now. */
+  isHealthy(world: World, pod: SimPod): boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** CoreDNS on the control planes, a web server anywhere, a DaemonSet everywhere. */
+export function createWorkloads(): Workloads {
+  let made = 0;
+
+  function place(world: World, deployment: SimDeployment): void {
+    made += 1;
+    const fits = world.machines().filter((machine) => fitsOn(machine, deployment));
+    const count = (machine: SimMachine): number =>
+      workloads.pods.filter((pod) => pod.node === machine.name && pod.app === deployment.name).length;
+    const [target] = [...fits].sort((a, b) => count(a) - count(b));
+    workloads.pods.push({
+      namespace: deployment.namespace,
+      name: `${deployment.name}-${made}`,
+      uid: `pod-${made}`,
+      app: deployment.name,
+      owner: 'Deployment',
+      node: target?.name,
+      startedAt: world.clock.now(),
+      leaving: false,
+    });
+  }
+
+  function remove(pod: SimPod): void {
+    const index = workloads.pods.indexOf(pod);
+    if (index >= 0) workloads.pods.splice(index, 1);
+  }
+
+  function leave(world: World, pod: SimPod): void {
+    pod.leaving = true;
+    const grace = draw(world.random(`${pod.uid}/${pod.node}`), world.timing.eviction);
+    world.clock.schedule(grace, () => remove(pod));
+  }
+
+  const workloads: Workloads = {
+    pods: [],
+    deployments: [
+      {
+        namespace: 'kube-system',
+        name: 'coredns',
+        replicas: 2,
+        minAvailable: undefined,
+        on: 'controlplane',
+        generation: 1,
+        restartedAt: undefined,
+      },
+      {
+        namespace: 'default',
+        name: 'web',
+        replicas: 2,
+        minAvailable: 1,
+        on: 'any',
+        generation: 1,
+        restartedAt: undefined,
+      },
+    ],
+    begin(world) {
+      // A single machine has nowhere to move pods to: a budget there would hold every drain for ever.
+      if (world.machines().length === 1) for (const each of workloads.deployments) each.minAvailable = undefined;
+      for (const deployment of workloads.deployments) {
+        for (let index = 0; index < deployment.replicas; index += 1) place(world, deployment);
+      }
+      for (const machine of world.machines()) {
+        made += 1;
+        const common = { namespace: 'kube-system', app: 'kube-proxy', owner: 'DaemonSet', leaving: false } as const;
+        workloads.pods.push({
+          ...common,
+          name: `kube-proxy-${made}`,
+          uid: `pod-${made}`,
+          node: machine.name,
+          startedAt: world.clock.now(),
+        });
+      }
+      for (const pod of workloads.pods) pod.startedAt -= DAY_MS;
+    },
+    control(world) {
+      for (const deployment of workloads.deployments) {
+        const pods = workloads.pods.filter((pod) => pod.app === deployment.name && !pod.leaving);
+        for (const pod of pods.filter((each) => each.node === undefined)) remove(pod);
+        const placed = pods.filter((pod) => pod.node !== undefined);
+        if (placed.length < deployment.replicas) place(world, deployment);
+        else if (deployment.restartedAt !== undefined) {
+          const old = placed.find((pod) => pod.startedAt < (deployment.restartedAt ?? 0));
+          if (old !== undefined && placed.every((pod) => workloads.isHealthy(world, pod))) leave(world, old);
+        }
+      }
+    },
+    evict(world, pod) {
+      const deployment = workloads.deployments.find((each) => each.name === pod.app);
+      if (deployment !== undefined && workloads.allowed(world, deployment) < 1) return { held: deployment.name };
+      if (!pod.leaving) leave(world, pod);
+      return 'accepted';
+    },
+    allowed(world, deployment) {
+      if (deployment.minAvailable === undefined) return Number.POSITIVE_INFINITY;
+      const healthy = workloads.pods.filter((pod) => pod.app === deployment.name && workloads.isHealthy(world, pod));
+      return Math.max(0, healthy.length - deployment.minAvailable);
+    },
+    isHealthy(world, pod) {
+      const machine = world.find(pod.node ?? '');
+      return (
+        !pod.leaving &&
+        machine?.isUp === true &&
+        machine.kubelet.isRunning &&
+        world.clock.now() - pod.startedAt >= 3_000
+      );
+    },
+  };
+  return workloads;
+}
+
+function fitsOn(machine: SimMachine, deployment: SimDeployment): boolean {
+  const isRole = deployment.on === 'any' || machine.role === deployment.on;
+  return isRole && machine.node !== undefined && machine.node.ready === 'True' && !machine.node.unschedulable;
+}

@@ -1,0 +1,70 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import { createRandom, type Happening, OUTCOMES, type Random, type Scenario } from '../../internal/simulator/index.ts';
+
+/** Control planes and workers. */
+export const TOPOLOGIES = ['1+0', '1+1', '3+0', '3+1', '3+2', '5+0'] as const;
+
+/** Every set of targets that is worth a run of its own: each alone, pairs that meet, all. */
+export const TARGET_SETS: readonly (readonly CaTarget[])[] = [
+  ['talos'],
+  ['kubernetes'],
+  ['etcd'],
+  ['kubernetes-aggregator'],
+  ['talos', 'kubernetes'],
+  ['etcd', 'kubernetes-aggregator'],
+  ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'],
+];
+
+/** A scenario of this shape without any fault. */
+export function plain(topology: string, targets: readonly CaTarget[], seed = 1): Scenario {
+  const [controlPlanes = 1, workers = 0] = topology.split('+').map(Number);
+  return { seed, controlPlanes, workers, targets };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Anything, drawn from a seed: a mix of faults that is different for every run (swarm testing), and what people do meanwhile. */
+export function swarm(seed: number): Scenario {
+  const random = createRandom(seed, 'swarm');
+  const base = plain(random.pick(TOPOLOGIES), random.pick(TARGET_SETS), seed);
+  const isLegacy = random.chance(0.3);
+  const outcomes = OUTCOMES.filter((outcome) => outcome !== 'ok' && random.chance(0.5));
+  return {
+    ...base,
+    ...(isLegacy && !base.targets.includes('kubernetes-aggregator') ? { shape: 'legacy', talosVersion: '1.13.2' } : {}),
+    ...(outcomes.length === 0 ? {} : { faultRate: random.pick([0, 0.01, 0.03, 0.08, 0.2]), outcomes }),
+    ...(random.chance(0.2) ? { spec: { restartWorkloads: 'Rolling' } } : {}),
+    happenings: happeningsOf(random, base),
+  };
+}
+
+function happeningsOf(random: Random, base: Scenario): Happening[] {
+  const count = random.pick([0, 0, 1, 1, 2, 3]);
+  const planes = Array.from({ length: base.controlPlanes }, (_, index) => `cp${index + 1}`);
+  const workers = Array.from({ length: base.workers }, (_, index) => `w${index + 1}`);
+  const all = [...planes, ...workers];
+  return Array.from({ length: count }, (_, index): Happening => {
+    const at = random.between(1_000, 600_000);
+    const forMs = random.between(5_000, 120_000);
+    const machine = random.pick(all);
+    const makers: readonly (() => Happening)[] = [
+      () => ({ at, what: 'reboot', machine }),
+      () => ({ at, what: 'power-loss', machine, forMs }),
+      () => ({ at, what: 'cut-off', machine, forMs }),
+      () => ({ at, what: 'edit', machine }),
+      () => ({ at, what: 'cut-etcd' }),
+      () => ({ at, what: 'leader' }),
+      () => ({ at, what: 'alarm', forMs }),
+      () => ({ at, what: 'pause', forMs }),
+      () => ({ at, what: 'clock', byMs: random.pick([-HOUR_MS, -60_000, 60_000, HOUR_MS]) }),
+      () => ({ at, what: 'delete' }),
+      ...(workers.length === 0
+        ? []
+        : [
+            (): Happening => ({ at, what: 'join', name: `joined${index}` }),
+            (): Happening => ({ at, what: 'leave', machine: random.pick(workers) }),
+          ]),
+    ];
+    return random.pick(makers)();
+  });
+}
