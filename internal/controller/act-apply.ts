@@ -5,6 +5,7 @@ import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import { changesOf } from './material.ts';
 import { digestOf } from './standing.ts';
+import { messageOf } from './unknown.ts';
 
 /** How long one apply may take; after it and a margin the call can no longer land on a machine that answers. */
 export const APPLY_DEADLINE_MS = 30_000;
@@ -47,7 +48,7 @@ async function changeConfig(
     if (digestOf(before) !== configDigest) {
       throw new EffectRefusedError(`the configuration of ${machine.name} changed while we looked; nothing was sent`);
     }
-    const config = render(before, version);
+    const config = rendered(() => render(before, version));
     await client.apply(
       { config: Secret.of('machine-config', config), mode: 'NO_REBOOT' },
       { deadlineMs: APPLY_DEADLINE_MS },
@@ -59,4 +60,13 @@ async function changeConfig(
       );
     }
   });
+}
+
+/** A configuration that may not be touched was not: nothing is in flight after that. */
+function rendered(render: () => string): string {
+  try {
+    return render();
+  } catch (error) {
+    throw new EffectRefusedError(`nothing was sent: ${messageOf(error)}`);
+  }
 }
