@@ -47,6 +47,12 @@ export const DIRECTORY_OPTION: OptionSpec = {
   completes: 'directory',
 };
 
+/** The option that takes the lock from a process of which nobody here can tell whether it lives. */
+export const TAKE_OVER_OPTION: OptionSpec = {
+  flags: '--take-over',
+  summary: 'take the directory over from a process on another host that is gone for good',
+};
+
 /** Options that open an encrypted secrets.yaml. */
 export const BUNDLE_OPTIONS: readonly OptionSpec[] = [
   {

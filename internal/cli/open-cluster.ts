@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type AgeCredentials, BundleError } from '../../pkg/bundle/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
-import type { EmbeddedStore } from '../store/index.ts';
+import { createProcesses, type EmbeddedStore, type LockOwner, StoreError } from '../store/index.ts';
 import { CliError } from './cli-error.ts';
-import { type Invocation, text } from './command.ts';
+import { flag, type Invocation, text } from './command.ts';
 import type { CliEnvironment } from './environment.ts';
 
 /** A cluster directory that was opened for one command. */
@@ -54,9 +54,30 @@ export async function openCluster(invocation: Invocation, { purpose, bundle }: O
     }
   }
   for (const repair of store.repairs) output.people.write(`note: ${repair}\n`);
-  if (purpose !== undefined) await store.acquireLock({ purpose });
+  if (purpose !== undefined) await lockCluster(store, invocation, purpose);
   const opened = store;
   return { directory, store: opened, [Symbol.asyncDispose]: () => opened.releaseLock() };
+}
+
+/** Takes the lock of a cluster directory. Errors: `locked`, with what to do about it. */
+export async function lockCluster(store: EmbeddedStore, { options }: Invocation, purpose: string): Promise<void> {
+  try {
+    await store.acquireLock({ purpose, takeOver: flag(options, 'takeOver') });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.kind !== 'locked') throw error;
+    throw new CliError(
+      'locked',
+      error.message,
+      'An owner on another host that is gone for good is taken over with --take-over.',
+      error,
+    );
+  }
+}
+
+/** Who works on a cluster directory now; a process that is certainly dead does not. */
+export async function holderOf(store: EmbeddedStore): Promise<LockOwner | undefined> {
+  const owner = await store.lockOwner();
+  return owner !== undefined && createProcesses().liveness(owner) === 'dead' ? undefined : owner;
 }
 
 async function credentialsOf({ options, environment }: Invocation): Promise<AgeCredentials> {

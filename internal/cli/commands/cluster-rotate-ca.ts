@@ -1,4 +1,4 @@
-import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION } from '../command.ts';
+import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION, TAKE_OVER_OPTION } from '../command.ts';
 
 /** `ichor cluster rotate-ca` */
 export const clusterRotateCa: Command = {
@@ -32,6 +32,7 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
       choices: ['archive', 'remove'],
       default: 'archive',
     },
+    TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },
     OUTPUT_OPTION,

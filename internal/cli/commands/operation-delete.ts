@@ -1,4 +1,4 @@
-import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION } from '../command.ts';
+import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION, TAKE_OVER_OPTION } from '../command.ts';
 
 /** `ichor operation delete` */
 export const operationDelete: Command = {
@@ -9,7 +9,13 @@ onto a machine that was being rebooted; the old certificate authorities stay. It
 refused once the old ones cannot be gone back to: in Issuing with the Kubernetes or
 the etcd CA among the targets, in Dropping and in Finalizing.`,
   argument: { name: '[NAME]', summary: 'the operation; by default the one under way, else the newest' },
-  options: [DIRECTORY_OPTION, { flags: '-y, --yes', summary: 'do not ask' }, ...BUNDLE_OPTIONS, OUTPUT_OPTION],
+  options: [
+    DIRECTORY_OPTION,
+    { flags: '-y, --yes', summary: 'do not ask' },
+    TAKE_OVER_OPTION,
+    ...BUNDLE_OPTIONS,
+    OUTPUT_OPTION,
+  ],
   async run(invocation) {
     const { deleteOperation } = await import('../operation/delete.ts');
     return deleteOperation(invocation);

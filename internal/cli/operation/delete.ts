@@ -5,7 +5,7 @@ import { createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { settleLeftovers } from '../handoff/finish.ts';
-import { openCluster } from '../open-cluster.ts';
+import { holderOf, lockCluster, openCluster } from '../open-cluster.ts';
 import { findOperation, isUnderWay } from '../operations.ts';
 import { runRotation } from '../rotate/run.ts';
 
@@ -28,13 +28,13 @@ export async function deleteOperation(invocation: Invocation): Promise<ExitName>
     await output.result({ operation: name, deleted: true }, `${name} was removed`);
     return 'ok';
   }
-  const holder = await store.lockOwner();
-  if (holder !== undefined) {
+  const holder = await holderOf(store);
+  if (holder !== undefined && !flag(invocation.options, 'takeOver')) {
     const text = `${name} is marked for deletion; process ${holder.pid} on ${holder.host}, which runs it, abandons it`;
     await output.result({ operation: name, deleted: false, abandonedBy: holder }, text);
     return 'ok';
   }
-  await store.acquireLock({ purpose: `abandoning ${name}` });
+  await lockCluster(store, invocation, `abandoning ${name}`);
   using view = createClusterView({ store, connections: await environment.connections(), clock: environment.clock });
   const log = createSilentLogger();
   const { end, operation: last } = await runRotation(

@@ -4,7 +4,7 @@ import { type Explanation, explain } from '../../rotation/explain.ts';
 import { createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
-import { type OpenCluster, openCluster } from '../open-cluster.ts';
+import { holderOf, type OpenCluster, openCluster } from '../open-cluster.ts';
 import { findOperation, isUnderWay } from '../operations.ts';
 import { textTable } from '../text-table.ts';
 import { summaryOf } from './get.ts';
@@ -18,7 +18,7 @@ export async function explainOperation(invocation: Invocation): Promise<ExitName
   await using cluster = await openCluster(invocation, { bundle: !isStored });
   const operation = await findOperation(cluster.store, invocation.argument);
   const { status, metadata } = operation;
-  const holder = await cluster.store.lockOwner();
+  const holder = await holderOf(cluster.store);
   const now = isStored || !isUnderWay(operation) ? undefined : await lookNow(invocation, cluster, operation);
   const advice = adviceFor(status.reason);
   const value = {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { type CaStage, type CaTarget, ROTATION_FINALIZER } from '../../../api/v1alpha1/index.ts';
 import { aClusterFolder, runInProcess } from '../../../test/builders/cli.ts';
@@ -108,6 +110,22 @@ describe('ichor operation explain', () => {
       run.stdout,
       new RegExp(`runner {6}process ${process.pid} on .* \\(rotating certificate authorities\\)`),
     );
+  });
+});
+
+describe('a process that was killed', () => {
+  it('does not count as one that runs the operation', async () => {
+    using folder = aClusterFolder();
+    const opened = await store(folder.path, 'Accepting');
+    await opened.acquireLock({ purpose: 'rotating certificate authorities' });
+    const path = join(folder.path, 'lock', 'owner', '1');
+    const owner = JSON.parse(readFileSync(path, 'utf8'));
+    // The same process number, started at another time: somebody else.
+    writeFileSync(path, JSON.stringify({ ...owner, startedAt: '1' }));
+
+    const run = await runInProcess(['operation', 'explain', '--stored', '--dir', folder.path]);
+
+    assert.match(run.stdout, /runner {6}no process works on this cluster/);
   });
 });
 

@@ -3,7 +3,7 @@ import { type EmbeddedStore, StaleOperationError } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
-import { openCluster } from '../open-cluster.ts';
+import { holderOf, openCluster } from '../open-cluster.ts';
 import { findOperation, isUnderWay } from '../operations.ts';
 
 /** `ichor operation pause` and `ichor operation continue`: both may be said twice. */
@@ -18,7 +18,7 @@ export async function setPaused(invocation: Invocation, paused: boolean): Promis
     );
   }
   const changed = await write(cluster.store, name, paused);
-  const holder = await cluster.store.lockOwner();
+  const holder = await holderOf(cluster.store);
   const next =
     holder === undefined
       ? 'no process runs it now; ichor cluster rotate-ca takes it up'

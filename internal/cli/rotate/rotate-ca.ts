@@ -1,5 +1,6 @@
 import { ROTATION_FINALIZER, sortCaTargets, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { targetsOf } from '../../rotation/decide.ts';
+import type { Plan } from '../../rotation/plan.ts';
 import { createSilentLogger } from '../../telemetry/index.ts';
 import { CliError } from '../cli-error.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
@@ -31,17 +32,18 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     // Awaited here: leaving the block closes the view's connections.
     return await dryRun(invocation, { view, request, store: cluster.store });
   }
-  const operation =
+  const begun =
     underWay === undefined
       ? await start(invocation, { cluster, view, request })
-      : await resume(invocation, underWay, request);
-  if (operation === undefined) return 'declined';
+      : { operation: await resume(invocation, underWay, request), plan: undefined };
+  if (begun === undefined) return 'declined';
+  const { operation, plan } = begun;
   const logFile = text(options, 'log');
   const log = logFile === undefined ? createSilentLogger() : await environment.openLog(logFile);
   try {
     const { yes, follow } = request;
     const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow };
-    return await conclude(invocation, { cluster, view }, await runRotation(context, operation.metadata.name));
+    return await conclude(invocation, { cluster, view, plan }, await runRotation(context, operation.metadata.name));
   } finally {
     await log.close();
   }
@@ -77,7 +79,7 @@ interface Starting {
 async function start(
   invocation: Invocation,
   { cluster, view, request }: Starting,
-): Promise<TalosOperation | undefined> {
+): Promise<{ readonly operation: TalosOperation; readonly plan: Plan } | undefined> {
   const { environment, output } = invocation;
   const { store } = cluster;
   await checkName(invocation, view);
@@ -109,7 +111,7 @@ async function start(
     finalizers: [ROTATION_FINALIZER],
   });
   output.say(`operation ${created.metadata.name} (uid ${created.metadata.uid})`);
-  return created;
+  return { operation: created, plan: plan.value };
 }
 
 /** Goes on with an operation that was interrupted; its targets were frozen when it began. */
@@ -145,17 +147,17 @@ const NO_RECORD = { material: undefined, bundleReplaced: false, problems: [], ot
 /** Says how it ended, and brings the credentials in the directory in line with that. */
 async function conclude(
   { output, environment }: Invocation,
-  { cluster, view }: Omit<Starting, 'request'>,
+  { cluster, view, plan }: Omit<Starting, 'request'> & { readonly plan: Plan | undefined },
   { end, operation, observation }: RunOutcome,
 ): Promise<ExitName> {
   const { clock, interrupted } = environment;
   if (end === 'detached') {
     output.say('interrupted between two steps; the rotation stands safely. Run the same command again to go on');
-    await output.result({ end, operation }, '');
+    await output.result({ end, operation, plan }, '');
     return 'detached';
   }
   if (end === 'stopped') {
-    await output.result({ end, operation }, '');
+    await output.result({ end, operation, plan }, '');
     return 'handoff';
   }
   if (end === 'gone') {
@@ -174,6 +176,6 @@ async function conclude(
   });
   for (const line of done) output.say(line);
   const completion = completionOf(operation, observation);
-  await output.result({ end, operation, ...completion }, completionText(completion));
+  await output.result({ end, operation, plan, ...completion }, completionText(completion));
   return 'ok';
 }

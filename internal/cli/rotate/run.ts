@@ -41,6 +41,9 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const progress = createProgress(output, clock);
   let last: Reconciled | undefined;
   let isOffered = false;
+  const onLeaving = (): void =>
+    progress.say('leaving after this step; Ctrl-C again leaves at once, which is safe as well');
+  interrupted.addEventListener('abort', onLeaving, { once: true });
   try {
     const end = await runOperation({
       engine,
@@ -64,6 +67,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
     if (interrupted.aborted) return { end: 'detached', operation: last?.operation, observation: last?.observation };
     throw error;
   } finally {
+    interrupted.removeEventListener('abort', onLeaving);
     progress.end();
     engine.close();
   }
