@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../pkg/pki/index.ts';
 import { createTalosMachine, isTalosError, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { type LossyProxy, lossyProxy } from '../../support/lossy-proxy.ts';
-import { failureOf, persistent, podsReady, until } from './subject.ts';
+import { PKI_KINDS } from './kinds.ts';
+import { atRest, failureOf, persistent, podsReady, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 /** Lost replies, dropped requests and repeated ones, of the calls that change a machine. Reboots the first control plane. */
@@ -130,6 +131,8 @@ export function faultsConformance(subject: () => Subject): void {
       expect(await persistent(first)).toBeUndefined();
       await podsReady(first, 240_000);
       await first.apply({ config, mode: 'NO_REBOOT' });
+      // A machine goes on settling after a boot, its kubelet above all.
+      await atRest(first, PKI_KINDS, 20_000);
     });
   });
 }

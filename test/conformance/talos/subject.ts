@@ -5,6 +5,7 @@ import {
   isTalosError,
   type MachineConfiguration,
   type ResourceKind,
+  type ServiceStatus,
   STATIC_POD_STATUS,
   type TalosMachine,
 } from '../../../pkg/talos/index.ts';
@@ -91,7 +92,8 @@ export async function footprint(
   );
   const configurations = await Promise.all([machine.configuration('active'), persistent(machine)]);
   const services = (await machine.services()).map(
-    ({ id, events }) => [id, events.findLast(({ state }) => state === 'Running')?.at ?? 0] as const,
+    // A failed health check is told by an event in the state Running as well: only the first after another state counts.
+    ({ id, events }) => [id, events.findLast(startsRunning)?.at ?? 0] as const,
   );
   return {
     versions: {
@@ -102,6 +104,14 @@ export async function footprint(
     staticPods: await staticPods(machine),
     services: Object.fromEntries(services),
   };
+}
+
+function startsRunning(
+  event: ServiceStatus['events'][number],
+  index: number,
+  events: ServiceStatus['events'],
+): boolean {
+  return event.state === 'Running' && events[index - 1]?.state !== 'Running';
 }
 
 /** The persistent configuration; there is none between a boot from disk and the first apply after it. */
@@ -188,13 +198,22 @@ export async function effectOf(
     return options.expected.every((name) => names.includes(name));
   });
   if (options.expected.some((name) => name.startsWith('pod:'))) await podsReady(machine);
+  return moved(before, await atRest(machine, kinds, options.quietMs));
+}
+
+/** Waits until nothing of a machine has moved for a while; its footprint then. */
+export async function atRest(
+  machine: TalosMachine,
+  kinds: Readonly<Record<string, ResourceKind<unknown>>>,
+  quietMs: number,
+): Promise<Footprint> {
   let last = await footprint(machine, kinds);
   let since = performance.now();
   await until(`${machine.name} is at rest`, 240_000, async () => {
     const now = await footprint(machine, kinds);
     if (moved(last, now).length > 0) since = performance.now();
     last = now;
-    return performance.now() - since > options.quietMs;
+    return performance.now() - since > quietMs;
   });
-  return moved(before, last);
+  return last;
 }
