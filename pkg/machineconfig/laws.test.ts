@@ -27,7 +27,7 @@ const TALOS = { talosVersion: 'v1.14.1' };
 /** Targets whose old fields move to a document while both are accepted. */
 const MOVING = new Set(['kubernetes-aggregator', 'etcd-encryption', 'service-account']);
 
-describe('the laws of rendering', () => {
+describe('the laws of rendering', { timeout: 60_000 }, () => {
   let before: ClusterMaterial;
   let after: ClusterMaterial;
   let foreign: readonly CertificateAndKey[];
@@ -84,7 +84,8 @@ describe('the laws of rendering', () => {
         const chosen = targets.flatMap((target) => changes.filter((change) => change.target === target));
         law(aMachineConfig({ ...given.options, material: before }), { ...given, changes: chosen });
       }),
-      { numRuns: 25 },
+      // About a tenth of a second each; a machine with much else to do tries fewer, but ends.
+      { numRuns: 25, interruptAfterTimeLimit: 4_000 },
     );
   }
 
