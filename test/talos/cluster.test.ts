@@ -125,7 +125,7 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
     expect(machine.pids('etcd')).toHaveLength(1);
     await machine.mendNetwork();
 
-    await waitFor('cp3 to answer', 30_000, () => answers('cp3'));
+    await waitFor('cp3 to answer', 60_000, () => answers('cp3'));
     expect(machine.bootId()).toBe(before);
   });
 
@@ -148,8 +148,8 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
     expect(await livez('cp1')).toBe('ok');
     machine.thaw('kube-apiserver');
 
-    await waitFor('the API server of cp3', 30_000, async () => (await livez('cp3')) === 'ok');
-  });
+    await waitFor('the API server of cp3', 120_000, async () => (await livez('cp3')) === 'ok');
+  }, 300_000);
 
   it('with a full STATE volume Talos takes a configuration but cannot keep it until there is room', async () => {
     const machine = cluster.machine('w1');

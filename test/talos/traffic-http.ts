@@ -14,6 +14,11 @@ export interface Call {
   readonly body?: string;
 }
 
+/** An answer that was not a good one: the server is there, but not well. */
+export class BadAnswerError extends Error {
+  override readonly name = 'BadAnswerError';
+}
+
 /** One kept-alive agent per server. */
 export function connect({ ca, cert, key }: TrafficCredentials) {
   const agents = new Map<string, Agent>();
@@ -46,7 +51,7 @@ export function ask(options: Call & { server: string; agent: Agent; timeoutMs: n
       answer.on('error', reject);
       answer.on('end', () => {
         if (answer.statusCode !== undefined && answer.statusCode < 300) resolve(text);
-        else reject(new Error(`status ${answer.statusCode}: ${text.slice(0, 200)}`));
+        else reject(new BadAnswerError(`status ${answer.statusCode}: ${text.slice(0, 200)}`));
       });
     });
     const timer = setTimeout(() => asked.destroy(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);

@@ -1,8 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Call, connect, type TrafficCredentials } from './traffic-http.ts';
+import { ask, BadAnswerError, type Call, connect, type TrafficCredentials } from './traffic-http.ts';
 
 export type { TrafficCredentials } from './traffic-http.ts';
+
+/** How often and how long something was missing. */
+export interface Outage {
+  readonly times: number;
+  readonly totalMs: number;
+  readonly longestMs: number;
+}
 
 /** What steady clients of the Kubernetes API saw. */
 export interface TrafficReport {
@@ -14,8 +21,10 @@ export interface TrafficReport {
   readonly failed: number;
   /** Longest time that one client waited for one answer, its retry included. */
   readonly longestStallMs: number;
-  /** Times at which no API server answered its readiness check, and for how long. */
-  readonly allDown: { readonly times: number; readonly totalMs: number; readonly longestMs: number };
+  /** Times at which no API server answered at all. */
+  readonly allDown: Outage;
+  /** Times at which no API server called itself ready; all of them do not while etcd has no leader. */
+  readonly noneReady: Outage;
   /** Acknowledged writes that a later read did not find. */
   readonly lostWrites: number;
   /** The first failures, in words. */
@@ -59,7 +68,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const { readers = 2, writers = 2, everyMs = 50, timeoutMs = 3_000, servers } = options;
   if (servers.length === 0) throw new Error('traffic needs at least one API server');
   const counts = createCounts();
-  const availability = createAvailability();
+  const [answering, ready] = [createAvailability(), createAvailability()];
   const acknowledged = new Map<string, number>();
   let connections = connect(options.credentials);
   let stopped = false;
@@ -82,13 +91,10 @@ export function startTraffic(options: TrafficOptions): Traffic {
     }
   }
   async function watchAvailability(): Promise<void> {
-    const answers = (server: string) =>
-      send(server, { method: 'GET', path: '/readyz' }).then(
-        () => true,
-        () => false,
-      );
     while (!stopped) {
-      availability.note((await Promise.all(servers.map(answers))).some(Boolean));
+      const states = await Promise.all(servers.map((server) => stateOf(server, send)));
+      answering.note(states.some((state) => state !== 'down'));
+      ready.note(states.includes('ready'));
       await sleep(100);
     }
   }
@@ -98,7 +104,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
     ...Array.from({ length: writers }, (_, number) => write(readers + number)),
     watchAvailability(),
   ];
-  const report = () => counts.report(availability.report());
+  const report = () => ({ ...counts.report(), allDown: answering.report(), noneReady: ready.report() });
   async function stop(): Promise<TrafficReport> {
     if (stopped) return report();
     stopped = true;
@@ -157,6 +163,16 @@ function createClient(options: {
   };
 }
 
+/** What a server says of itself. */
+async function stateOf(server: string, send: Send): Promise<'ready' | 'answers' | 'down'> {
+  try {
+    await send(server, { method: 'GET', path: '/readyz' });
+    return 'ready';
+  } catch (error) {
+    return error instanceof BadAnswerError ? 'answers' : 'down';
+  }
+}
+
 /** How many acknowledged changes a later read does not find; an unreadable one counts whole. */
 async function countLostWrites(request: SteadyRequest, acknowledged: ReadonlyMap<string, number>): Promise<number> {
   let lost = 0;
@@ -195,12 +211,7 @@ function createCounts() {
     lost(writes: number): void {
       totals.lostWrites = writes;
     },
-    report: (allDown: TrafficReport['allDown']): TrafficReport => ({
-      ...totals,
-      allDown,
-      examples: [...examples],
-      failedAttempts: { ...failedAttempts },
-    }),
+    report: () => ({ ...totals, examples: [...examples], failedAttempts: { ...failedAttempts } }),
   };
 }
 
@@ -220,7 +231,7 @@ function createAvailability() {
         downSince = undefined;
       }
     },
-    report: (): TrafficReport['allDown'] => ({
+    report: (): Outage => ({
       times: totals.times,
       totalMs: totals.totalMs + lastedMs(),
       longestMs: Math.max(totals.longestMs, lastedMs()),
