@@ -1,7 +1,8 @@
 import { rotationAbandonable } from '../../api/v1alpha1/index.ts';
 import { anyTarget, type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine } from './context.ts';
-import { type Decision, waitFor } from './decision.ts';
+import { type Blocker, type Decision, waitFor } from './decision.ts';
 import { TAKING_BACK } from './gates/index.ts';
+import { sinceLastChange } from './hold.ts';
 import { CONFIG_STAGES, type MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
 import { conditionOf } from './stages/condition.ts';
@@ -46,21 +47,23 @@ function held(context: Context, why: string): Decision | undefined {
  * extra trust, and the message of the end names it.
  */
 function takeBack(context: Context): Decision | undefined {
+  // Without the record nobody knows what was new; a crash after its removal ends here.
+  if (context.observation.store.material === undefined) return undefined;
   const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
   const machine = restarting ?? furthest(context);
   if (machine === undefined) return undefined;
-  const patience = elapsedSince(context, context.observation.operation.metadata.deletionTimestamp);
-  const isPatient = patience < context.settings.abandonPatienceMs;
   if (restarting !== undefined) {
     const message = `${machine.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
-    return isPatient ? waitFor({ reason: 'Reverting', message }) : undefined;
+    return isPatient(context) ? waitFor({ reason: 'Reverting', message }) : undefined;
   }
-  const blocker = firstBlocker(TAKING_BACK, context);
+  const to = isKnown(machine) && standsAt(context, machine) !== 'Accepting' ? 'Accepting' : 'Before';
+  const blocker = firstBlocker(TAKING_BACK, context) ?? (to === 'Before' ? stillIssuing(context) : undefined);
   if (blocker !== undefined) {
-    return isPatient ? waitFor({ ...blocker, message: `taking the new CAs back: ${blocker.message}` }) : undefined;
+    return isPatient(context)
+      ? waitFor({ ...blocker, message: `taking the new CAs back: ${blocker.message}` })
+      : undefined;
   }
   if (!isKnown(machine)) return undefined;
-  const to = standsAt(context, machine) === 'Accepting' ? 'Before' : 'Accepting';
   return {
     kind: 'act',
     effect: { kind: 'revert-config', machine: machine.name, to },
@@ -68,6 +71,26 @@ function takeBack(context: Context): Decision | undefined {
     message: `${machine.name}: taking the new certificate authorities back`,
     mark: { applied: remember({ ...context, stage: 'Pending' }, context.status.applied, machine) },
   };
+}
+
+/** Whether what is in the way is still waited for: so long after the deletion, or after the last machine that was told. */
+function isPatient(context: Context): boolean {
+  const sinceDeletion = elapsedSince(context, context.observation.operation.metadata.deletionTimestamp);
+  return Math.min(sinceDeletion, sinceLastChange(context)) < context.settings.abandonPatienceMs;
+}
+
+/** A machine that was told to issue with the old CAs again and does not yet: nobody stops trusting the new ones before. */
+function stillIssuing(context: Context): Blocker | undefined {
+  for (const machine of context.observation.machines.filter(isKnown)) {
+    for (const target of context.targets) {
+      const material = context.material[target.name];
+      const { pki, standing } = machine.talos.value;
+      if (material === undefined || standing[target.name].stage !== 'Accepting') continue;
+      const found = target.prove({ pki, role: machine.role, stage: 'Accepting', material });
+      if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
+    }
+  }
+  return undefined;
 }
 
 /** The machine that stands furthest on; control planes first among equals. */

@@ -283,24 +283,66 @@ function isHeard({ effect }: Happened): boolean {
 }
 
 describe('deleting a rotation', () => {
-  it.each(['Pending', 'Accepting', 'AwaitingCredentials'] as const)(
-    'in %s abandons it: no record, nothing cordoned',
-    (stage) => {
-      const world = once(during(stage, 0), (each) => each.delete());
+  /** What an abandoned rotation must not leave behind. */
+  function left(world: World): string[] {
+    const { cluster } = world;
+    // The machine that was told last follows its configuration in a moment.
+    cluster.pass(10_000);
+    return [
+      ...cluster.broken,
+      ...(world.abandoned && !world.recorded ? [] : [`${world.stage}: ${world.operation.status.message}`]),
+      ...cluster.machines.filter((each) => each.runs !== 'Before').map((each) => `${each.name} runs ${each.runs}`),
+      ...cluster.machines.filter((each) => each.cordoned).map((each) => `${each.name} is cordoned`),
+    ];
+  }
 
-      expect(world.abandoned).toBe(true);
-      expect(world.recorded).toBe(false);
-      expect(world.cluster.broken).toEqual([]);
-      expect(world.cluster.machines.filter((each) => each.cordoned)).toEqual([]);
+  it.each([
+    ['Pending', 0],
+    ['Accepting', 0],
+    ['Accepting', 3],
+    ['Accepting', 9],
+    ['AwaitingCredentials', 0],
+  ] as const)(
+    'in %s after %i effects abandons it: no record, nothing cordoned, nothing trusted that was new',
+    (stage, effects) => {
+      expect(left(once(during(stage, effects), (each) => each.delete()))).toEqual([]);
     },
   );
 
-  it('while a control plane reboots abandons it and uncordons the machine', () => {
+  it.each([0, 2, 4])(
+    'in Issuing after %i effects, of Talos and aggregator CAs alone, goes back by way of Accepting',
+    (effects) => {
+      const targets = ['talos', 'kubernetes-aggregator'] as const;
+      const world = once(during('Issuing', effects), (each) => each.delete(), { targets, workers: 2 });
+
+      expect(left(world)).toEqual([]);
+    },
+  );
+
+  it('while a control plane reboots abandons it once the machine is back', () => {
     const isDown = (world: World) => world.cluster.machines.some((each) => !each.up);
-    const world = once(isDown, (each) => each.delete());
+
+    expect(left(once(isDown, (each) => each.delete()))).toEqual([]);
+  });
+
+  it('of a cluster that takes longer to go back than patience lasts still goes back everywhere', () => {
+    const options = { workers: 12, settings: { ...QUICK, abandonPatienceMs: 40_000 } };
+
+    expect(left(once(during('AwaitingCredentials', 0), (each) => each.delete(), options))).toEqual([]);
+  });
+
+  it('is not held for ever by a machine that does not come back, and names it', () => {
+    const world = once(
+      during('Accepting', 4),
+      (each) => {
+        each.delete();
+        each.cluster.machine('w1').up = false;
+      },
+      { targets: ['talos', 'kubernetes'], workers: 1 },
+    );
 
     expect(world.abandoned).toBe(true);
-    expect(world.cluster.machines.filter((each) => each.cordoned)).toEqual([]);
+    expect(world.operation.status.message).toContain('w1');
   });
 
   it.each(['Issuing', 'Dropping', 'Finalizing'] as const)('in %s is held until it is done', (stage) => {

@@ -211,7 +211,9 @@ function effectOf(decision: Decision): Effect | undefined {
 
 /** Machines that an effect takes something away from. */
 function disturbed(effect: Effect | undefined): readonly string[] {
-  if (effect?.kind === 'apply-config' || effect?.kind === 'reboot') return [effect.machine];
+  if (effect?.kind === 'apply-config' || effect?.kind === 'revert-config' || effect?.kind === 'reboot') {
+    return [effect.machine];
+  }
   return effect?.kind === 'apply-configs' ? effect.machines : [];
 }
 
@@ -252,6 +254,7 @@ describe('whatever is observed', () => {
       'replace-bundle',
       'reset-authentication',
       'restart-workload',
+      'revert-config',
       'uncordon',
       'update-status',
       'wait',

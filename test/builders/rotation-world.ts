@@ -174,8 +174,8 @@ export class World {
   }
 
   private callsOf(effect: Effect): CaRotationStatus['inFlight'] {
-    if (effect.kind !== 'apply-configs' && effect.kind !== 'apply-config' && effect.kind !== 'reboot') return [];
-    const names = effect.kind === 'apply-configs' ? effect.machines : [effect.machine];
+    if (!['apply-configs', 'apply-config', 'revert-config', 'reboot'].includes(effect.kind)) return [];
+    const names = 'machines' in effect ? effect.machines : 'machine' in effect ? [effect.machine] : [];
     return names.map((name) => ({
       machine: name,
       call: effect.kind === 'reboot' ? 'reboot' : 'apply',

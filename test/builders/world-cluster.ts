@@ -355,6 +355,11 @@ export class WorldCluster {
           if (machine !== undefined) this.apply(machine, effect.stage);
         }
         return;
+      case 'revert-config': {
+        const machine = this.find(effect.machine);
+        if (machine !== undefined) this.apply(machine, effect.to);
+        return;
+      }
       case 'reboot': {
         const machine = this.find(effect.machine);
         if (machine !== undefined && !machine.swallowsReboots) this.reboot(machine);
