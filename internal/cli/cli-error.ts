@@ -47,6 +47,15 @@ export function explain(error: unknown): Explained {
     return { exit: 'locked', message: error.message, advice: undefined };
   }
   const exit = EXIT_OF[error.name];
-  if (exit !== undefined) return { exit, message: error.message, advice: undefined };
+  if (exit !== undefined) return { exit, message: error.message, advice: adviceAbout(error) };
   return { exit: 'internal', message: `${error.name}: ${error.message}`, advice: error.stack };
+}
+
+/** A lost talosconfig is no dead end: the bundle has the CA that issues another one. */
+function adviceAbout(error: Error): string | undefined {
+  const isLost =
+    'kind' in error && error.kind === 'missing' && 'path' in error && String(error.path).endsWith('talosconfig');
+  return isLost
+    ? 'If it is lost: ichor cluster credentials --endpoint ADDRESS of a control plane makes another one from secrets.yaml.'
+    : undefined;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
@@ -263,6 +263,33 @@ describe('ichor operation delete of a rotation that runs nowhere', () => {
     assert.deepEqual(
       readdirSync(folder.path).filter((name) => /\.(old|new)$|rotation\.yaml/.test(name)),
       [],
+    );
+  });
+});
+
+describe('a talosconfig that was lost', () => {
+  it('is made anew from secrets.yaml, and every command says how', async () => {
+    using folder = aClusterFolder();
+    const { run, bundle } = await aCluster(folder);
+    rmSync(join(folder.path, 'talosconfig'));
+
+    const lost = await run([...ROTATE, '--yes']);
+    const made = await run(['cluster', 'credentials', '--endpoint', ONE_ADDRESS]);
+
+    assert.equal(lost.code, 6);
+    assert.match(
+      lost.stderr,
+      /\nIf it is lost: ichor cluster credentials --endpoint ADDRESS of a control plane makes another one/,
+    );
+    assert.equal(made.code, 0, made.stderr);
+    const { context, contexts } = parseTalosconfig(
+      readFileSync(join(folder.path, 'talosconfig'), 'utf8'),
+      'talosconfig',
+    );
+    assert.deepEqual(contexts[context]?.endpoints, [ONE_ADDRESS]);
+    assert.deepEqual(
+      contexts[context]?.trust.map((ca) => ca.fingerprint),
+      [bundle.talos.certificate.fingerprint],
     );
   });
 });

@@ -7,7 +7,7 @@ import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { type Invocation, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { credentialFiles } from '../handoff/credential-files.ts';
-import { finishCredentials, settleLeftovers } from '../handoff/finish.ts';
+import { type FinishOptions, finishCredentials, settleLeftovers } from '../handoff/finish.ts';
 import { refreshTalosconfig } from '../handoff/refresh.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
 import { operationName, operationUnderWay } from '../operations.ts';
@@ -166,16 +166,31 @@ async function conclude(
     await output.result({ end }, '');
     return 'refused';
   }
-  const done = await finishCredentials({
+  await tidyCredentials({
     store: cluster.store,
     view,
     clock,
     signal: interrupted,
     makeKubeconfig: false,
-    onWaiting: (error) => output.say(`waiting for the Kubernetes API: ${error.message}`),
+    say: (line) => output.say(line),
   });
-  for (const line of done) output.say(line);
   const completion = completionOf(operation, observation);
   await output.result({ end, operation, plan, ...completion }, completionText(completion));
   return 'ok';
+}
+
+/** The rotation is complete whatever comes of this: what is in the directory works, and can be brought up to date later. */
+async function tidyCredentials(
+  options: Omit<FinishOptions, 'onWaiting'> & { readonly say: (line: string) => void },
+): Promise<void> {
+  const { say } = options;
+  try {
+    const onWaiting = (error: Error): void => say(`waiting for the Kubernetes API: ${error.message}`);
+    for (const line of await finishCredentials({ ...options, onWaiting })) say(line);
+  } catch (error) {
+    say(
+      `the credentials in the directory could not be brought up to date: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    say('They still work, and trust the old certificate authority as well. Run ichor cluster credentials.');
+  }
 }
