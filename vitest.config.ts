@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Two projects. `unit` needs nothing but Node and stays under a minute. `real`
+ * Three projects. `unit` needs nothing but Node and stays under a minute.
+ * `simulation` rotates clusters in memory under every fault. `real`
  * drives real components (talosctl, etcd, kube-apiserver, Talos itself); its
  * files run one after the other, because they share two cores and one cluster.
  */
@@ -19,6 +20,16 @@ export default defineConfig({
           ],
           setupFiles: ['./test/support/setup.ts'],
           testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          // Worlds in memory: processor time and nothing else.
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          setupFiles: ['./test/support/setup.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -12,11 +12,11 @@ export {
   STORE_OUTCOMES,
 } from './faults.ts';
 export type { Happening } from './happenings.ts';
-export { pairsOfFaults, recoveryFaults, singleFaults } from './plans.ts';
 export { type ApiReply, type ApiRequest, answer } from './kube-api.ts';
 // Internal: for the lab and for tests of the world itself.
 export type { SimMachine } from './machine.ts';
 export { createMint, type Mint, WORLD_START } from './mint.ts';
+export { pairsOfFaults, recoveryFaults, singleFaults } from './plans.ts';
 export { createRandom, type Random } from './random.ts';
 export {
   type Checker,

@@ -33,15 +33,13 @@ export function recoveryFaults(calls: readonly string[]): Fault[][] {
 export function pairsOfFaults(calls: readonly string[], isMeant: (call: string) => boolean): Fault[][] {
   const meant = [...calls.entries()].filter(([, call]) => isMeant(call));
   return meant.flatMap(([first, call], index) =>
-    meant
-      .slice(index + 1)
-      .flatMap(([second, other]) =>
-        outcomesOf(call).flatMap((a) =>
-          outcomesOf(other).map((b): Fault[] => [
-            { at: first, outcome: a },
-            { at: second, outcome: b },
-          ]),
-        ),
+    meant.slice(index + 1).flatMap(([second, other]) =>
+      outcomesOf(call).flatMap((a) =>
+        outcomesOf(other).map((b): Fault[] => [
+          { at: first, outcome: a },
+          { at: second, outcome: b },
+        ]),
       ),
+    ),
   );
 }

@@ -222,7 +222,7 @@ async function oneProcess(
     name: NAME,
     onLook: (reconciled) => {
       tell(reconciled);
-      acknowledge(store, reconciled.operation);
+      acknowledge(world, store, reconciled.operation);
       return onLook();
     },
   });
@@ -248,13 +248,25 @@ function createTeller(world: World): (reconciled: Reconciled) => void {
   };
 }
 
-/** The operator takes the credentials as soon as they are offered. */
-function acknowledge(store: SimStore, operation: TalosOperation): void {
-  if (operation.status.stage !== 'AwaitingCredentials') return;
+/** People take a while to take the credentials that they are offered. */
+const HANDOFF_MS = 8_000;
+
+/** The operator acknowledges the hand-off, once for every time that it is asked for. */
+function acknowledge(world: World, store: SimStore, operation: TalosOperation): void {
   const token = handoffToken(operation.status.caRotation);
-  if (operation.metadata.annotations[HANDOFF_ANNOTATION] === token) return;
-  store.edit(NAME, (current) => ({
-    ...current,
-    metadata: { ...current.metadata, annotations: { ...current.metadata.annotations, [HANDOFF_ANNOTATION]: token } },
-  }));
+  const isGiven = operation.metadata.annotations[HANDOFF_ANNOTATION] === token;
+  if (operation.status.stage !== 'AwaitingCredentials' || isGiven) return;
+  world.clock.schedule(HANDOFF_MS, () => {
+    store.edit(NAME, (current) =>
+      current.metadata.annotations[HANDOFF_ANNOTATION] === token
+        ? current
+        : {
+            ...current,
+            metadata: {
+              ...current.metadata,
+              annotations: { ...current.metadata.annotations, [HANDOFF_ANNOTATION]: token },
+            },
+          },
+    );
+  });
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import {
@@ -15,13 +16,16 @@ import { shrink } from './shrink.ts';
 import { storyOf } from './story.ts';
 import { failuresOf } from './verdict.ts';
 
-/** Searches for a run that breaks a property. See `docs/reference/simulator.md`. */
+/** Searches for a run that breaks a property; `kill-mutants.ts` shows that it would find one. See `docs/reference/simulator.md`. */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '30' },
     /** One run, as a failed one printed it. */
     scenario: { type: 'string' },
+    /** A file with a list of them. */
+    scenarios: { type: 'string' },
+    shrink: { type: 'string', default: 'yes' },
     /** Every call and outcome of one topology and target set, as in `3+0:etcd,talos`. */
     enumerate: { type: 'string' },
     /** Every topology and target set without a fault. */
@@ -52,6 +56,7 @@ process.exitCode = totals.failed === 0 ? 0 : 1;
 
 async function* scenarios(stock: Mint): AsyncGenerator<Scenario> {
   if (values.scenario !== undefined) yield JSON.parse(values.scenario) as Scenario;
+  else if (values.scenarios !== undefined) yield* JSON.parse(readFileSync(values.scenarios, 'utf8')) as Scenario[];
   else if (values.free) {
     for (const topology of TOPOLOGIES) for (const targets of TARGET_SETS) yield plain(topology, targets);
   } else if (values.enumerate !== undefined) {
@@ -70,11 +75,15 @@ async function judge(scenario: Scenario): Promise<void> {
   totals.runs += 1;
   totals.fired += result.fired.length;
   totals.looks += result.looks;
-  if (values.free) say(`${scenario.controlPlanes}+${scenario.workers} ${scenario.targets.join(',')}: ${briefly(result)}`);
+  if (values.free)
+    say(`${scenario.controlPlanes}+${scenario.workers} ${scenario.targets.join(',')}: ${briefly(result)}`);
   const failures = failuresOf(scenario, result);
   if (failures.length === 0) return;
   totals.failed += 1;
-  const small = values.scenario === undefined ? await shrink(scenario, result, attempt) : { scenario, result };
+  const small =
+    values.scenario === undefined && values.shrink === 'yes'
+      ? await shrink(scenario, result, attempt)
+      : { scenario, result };
   say(storyOf(small.scenario, small.result, { lines: Number(values.lines) }));
 }
 

@@ -9,7 +9,9 @@ export function failuresOf(scenario: Scenario, result: RunResult): string[] {
   for (const fault of unfired) failures.push(`the planned fault ${textOf(fault)} never happened`);
   if (!isExpectedEnd(scenario, result)) {
     const status = result.operation?.status;
-    failures.push(`L1 progress: the run ended ${result.end} in ${status?.stage}: ${status?.reason}: ${status?.message}`);
+    failures.push(
+      `L1 progress: the run ended ${result.end} in ${status?.stage}: ${status?.reason}: ${status?.message}`,
+    );
   }
   return failures;
 }

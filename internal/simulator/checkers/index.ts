@@ -1,8 +1,10 @@
 import type { Checker } from '../run.ts';
+import { apiAvailable } from './api-available.ts';
 import { deletionSafe } from './deletion-safe.ts';
 import { effectBudget } from './effect-budget.ts';
 import { everyMachineCounted } from './every-machine-counted.ts';
 import { foreignBytes } from './foreign-bytes.ts';
+import { handOff } from './hand-off.ts';
 import { keysDurable } from './keys-durable.ts';
 import { kubeletsServed } from './kubelets-served.ts';
 import { leastSpread } from './least-spread.ts';
@@ -19,6 +21,8 @@ import { truthful } from './truthful.ts';
 export const CHECKERS: readonly (() => Checker)[] = [
   trustOverlap,
   kubeletsServed,
+  apiAvailable,
+  handOff,
   quorum,
   keysDurable,
   noEarlyDrop,

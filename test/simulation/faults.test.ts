@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { type Fault, OUTCOMES, recoveryFaults, singleFaults } from '../../internal/simulator/index.ts';
+import { simulations } from './one-world.ts';
+import { plain, swarm } from './scenarios.ts';
+import { failuresOf } from './verdict.ts';
+
+/** Every so many of the plans: the whole enumeration is `npm run search -- --enumerate`. */
+function some<T>(plans: readonly T[], every: number): T[] {
+  return plans.filter((_, index) => index % every === 0);
+}
+
+describe('every fault of every call', () => {
+  const simulate = simulations();
+
+  it.each([
+    ['1+0', 'talos', 5],
+    ['1+0', 'etcd', 23],
+    ['3+1', 'talos', 29],
+    ['3+0', 'etcd', 149],
+  ] as const)('on %s of %s, one plan of %s, ends well', async (topology, target, every) => {
+    const base = plain(topology, [target]);
+    const { calls } = await simulate(base);
+    const plans: Fault[][] = some([...singleFaults(calls), ...recoveryFaults(calls)], every);
+
+    const failed: unknown[] = [];
+    for (const faults of plans) {
+      const scenario = { ...base, faults };
+      const failures = failuresOf(scenario, await simulate(scenario));
+      if (failures.length > 0) failed.push({ faults, failures });
+    }
+
+    expect(plans.length).toBeGreaterThan(10);
+    expect(failed).toEqual([]);
+  });
+
+  it('has every outcome in a plan for every call that goes over a network', () => {
+    const plans = singleFaults(['store status', 'Reboot cp1']);
+
+    expect(plans.filter(([fault]) => fault?.at === 0).map(([fault]) => fault?.outcome)).toEqual([
+      'refused',
+      'lost',
+      'crash-before',
+      'crash-after',
+    ]);
+    expect(plans.filter(([fault]) => fault?.at === 1).map(([fault]) => fault?.outcome)).toEqual(
+      OUTCOMES.filter((outcome) => outcome !== 'ok'),
+    );
+  });
+
+  it('fails a plan whose fault never happens', async () => {
+    const scenario = { ...plain('1+0', ['talos']), faults: [{ at: 9_999, outcome: 'lost' as const }] };
+
+    expect(failuresOf(scenario, await simulate(scenario))).toEqual(['the planned fault call 9999 lost never happened']);
+  });
+});
+
+describe('a swarm of anything', () => {
+  const simulate = simulations();
+
+  it('ends well for the first seeds', async () => {
+    const failed: unknown[] = [];
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const scenario = swarm(seed);
+      const failures = failuresOf(scenario, await simulate(scenario));
+      if (failures.length > 0) failed.push({ seed, failures });
+    }
+
+    expect(failed).toEqual([]);
+  });
+});
