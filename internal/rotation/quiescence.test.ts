@@ -125,13 +125,13 @@ describe('after a call whose reply was lost', () => {
     expect(decideAfter([lost(5)], {}, { paused: true })).toMatchObject({ reason: 'NotQuiescent' });
   });
 
-  it('not even an abandon is done before it', () => {
+  it('not even an abandon begins before it', () => {
     expect(decideAfter([lost(9)], {}, { deleted: true })).toEqual({
       kind: 'wait',
       reason: 'NotQuiescent',
       message: 'the reply of cp2 to apply was lost',
       recheckAfterMs: 1500,
     });
-    expect(decideAfter([lost(10)], {}, { deleted: true })).toMatchObject({ effect: { kind: 'abandon' } });
+    expect(decideAfter([lost(10)], {}, { deleted: true })).toMatchObject({ reason: 'Reverting' });
   });
 });
