@@ -79,34 +79,46 @@ describe('message sizes', () => {
 });
 
 describe('speed', () => {
-  it('a call over a warm connection takes at most 1.5 times that of bare grpc-js', async () => {
-    const { machine, server } = await aMachine();
+  function bareClient(server: TalosServer): MachineServiceClient {
     const { credentials, trust } = server.identity;
-    const bare = new MachineServiceClient(
+    return new MachineServiceClient(
       `127.0.0.1:${server.port}`,
       ChannelCredentials.createSsl(
         Buffer.from(trust[0]?.pem ?? ''),
         Buffer.from(toPkcs8(credentials.key).expose()),
         Buffer.from(credentials.certificate.pem),
       ),
+      // Otherwise clients of one address share a connection.
+      { 'grpc.use_local_subchannel_pool': 1 },
     );
-    opened.push(bare);
-    const callBare = () =>
-      new Promise((resolve, reject) => bare.version({}, (error, reply) => (error ? reject(error) : resolve(reply))));
+  }
+  const callBare = (client: MachineServiceClient) =>
+    new Promise((resolve, reject) => client.version({}, (error, reply) => (error ? reject(error) : resolve(reply))));
 
-    const [ours = [], theirs = []] = await timeInTurns([() => machine.version(), callBare], 300);
+  it('a call over a warm connection takes at most 1.5 times that of bare grpc-js', async () => {
+    const { machine, server } = await aMachine();
+    const bare = bareClient(server);
+    opened.push(bare);
+
+    const [ours = [], theirs = []] = await timeInTurns([() => machine.version(), () => callBare(bare)], 200);
 
     expect(quantile(ours, 0.5)).toBeLessThan(quantile(theirs, 0.5) * 1.5);
   });
 
-  it('a proof over a new connection takes at most 30 ms', async () => {
-    const { machine } = await aMachine();
+  it('a proof over a new connection takes no longer than with bare grpc-js, and at most 30 ms', async () => {
+    const { machine, server } = await aMachine();
+    const proveBare = async () => {
+      const client = bareClient(server);
+      await callBare(client);
+      client.close();
+    };
 
-    const [proofs = []] = await timeInTurns([() => machine.version({ fresh: true })], 60);
+    const [ours = [], theirs = []] = await timeInTurns([() => machine.version({ fresh: true }), proveBare], 20);
 
-    // The better half: the machine that runs the tests has other work too.
-    expect(quantile(proofs, 0.25)).toBeLessThan(30);
-  });
+    expect(quantile(ours, 0.5)).toBeLessThan(quantile(theirs, 0.5) * 1.5);
+    // Elsewhere other work shares the host, and a time alone says little.
+    if (process.env.CI === 'true') expect(quantile(ours, 0.5)).toBeLessThan(30);
+  }, 60_000);
 });
 
 /** Durations in ms of each action; they take turns, so that all of them see the same load. */

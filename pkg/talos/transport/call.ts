@@ -35,8 +35,8 @@ export async function* exchange<Request, Reply>(
   const ending = listenForEnd(stream);
   try {
     stream.end(frame(body));
-    for await (const message of messagesOf(stream)) yield deserialize(method, message);
-    const failure = await ending(connection);
+    for await (const message of messagesOf(stream, ending.httpRefusal)) yield deserialize(method, message);
+    const failure = await ending.failure(connection);
     if (options.signal.aborted) throw options.signal.reason;
     if (failure !== undefined) throw failure;
   } catch (error) {
@@ -79,11 +79,16 @@ function frame(body: Buffer): Buffer {
 }
 
 /** Cuts the bytes of a stream into messages; refuses one that is too long before it is read. */
-async function* messagesOf(stream: ClientHttp2Stream): AsyncGenerator<Buffer, void, undefined> {
+async function* messagesOf(
+  stream: ClientHttp2Stream,
+  httpRefusal: () => TransportFailure | undefined,
+): AsyncGenerator<Buffer, void, undefined> {
   let chunks: Buffer[] = [];
   let buffered = 0;
   let wanted = FRAME_HEADER_BYTES;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const refusal = httpRefusal();
+    if (refusal !== undefined) throw refusal;
     chunks.push(chunk);
     buffered += chunk.length;
     if (buffered < wanted) continue;
@@ -126,8 +131,15 @@ function deserialize<Reply>(method: Method<never, Reply>, message: Buffer): Repl
   }
 }
 
-/** Collects headers and trailers; the returned function says how the call ended once the stream was read to its end. */
-function listenForEnd(stream: ClientHttp2Stream): (connection: Connection) => Promise<TransportFailure | undefined> {
+/** How a stream ended, from its headers and trailers. */
+interface Ending {
+  /** For a peer that answers in HTTP only. */
+  httpRefusal(): TransportFailure | undefined;
+  /** To be asked once the stream was read to its end. */
+  failure(connection: Connection): Promise<TransportFailure | undefined>;
+}
+
+function listenForEnd(stream: ClientHttp2Stream): Ending {
   let headers: IncomingHttpHeaders | undefined;
   let trailers: IncomingHttpHeaders | undefined;
   stream.once('response', (received) => {
@@ -136,16 +148,20 @@ function listenForEnd(stream: ClientHttp2Stream): (connection: Connection) => Pr
   stream.once('trailers', (received) => {
     trailers = received;
   });
-  return async (connection) => {
-    if (!stream.closed) await new Promise<void>((resolve) => stream.once('close', resolve));
-    const last = trailers ?? headers ?? {};
-    const status = last['grpc-status'];
-    if (status !== undefined) return statusFailure(Number(status), decodeMessage(last['grpc-message']));
+  const httpRefusal = () => {
     const http = headers?.[':status'];
-    if (http !== undefined && Number(http) !== 200) {
-      return new TransportFailure('malformed', 'unknown', `HTTP status ${String(http)} instead of a gRPC reply`);
-    }
-    return brokenStream(connection, stream, new Error('the connection ended before the reply'));
+    if (http === undefined || Number(http) === 200) return undefined;
+    return new TransportFailure('malformed', 'unknown', `HTTP status ${String(http)} instead of a gRPC reply`);
+  };
+  return {
+    httpRefusal,
+    async failure(connection) {
+      if (!stream.closed) await new Promise<void>((resolve) => stream.once('close', resolve));
+      const last = trailers ?? headers ?? {};
+      const status = last['grpc-status'];
+      if (status !== undefined) return statusFailure(Number(status), decodeMessage(last['grpc-message']));
+      return httpRefusal() ?? brokenStream(connection, stream, new Error('the connection ended before the reply'));
+    },
   };
 }
 

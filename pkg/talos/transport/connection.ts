@@ -152,11 +152,13 @@ function establish(socket: SecureSocket, signal: AbortSignal, served: Certificat
 function wrap(session: ClientHttp2Session, socket: SecureSocket, served: Certificate | undefined): Connection {
   let lastSeenByPeer = Number.POSITIVE_INFINITY;
   let goingAway = false;
-  let openStreams = 0;
+  const open = new Set<ClientHttp2Stream>();
   let watchdog: NodeJS.Timeout | undefined;
   session.on('goaway', (_code, lastStreamId) => {
     goingAway = true;
     lastSeenByPeer = lastStreamId;
+    // The peer will never answer these, and Node leaves them waiting.
+    for (const stream of open) if ((stream.id ?? 0) > lastStreamId) stream.close(constants.NGHTTP2_CANCEL);
   });
   // Each stream reports its own end; the session's error would only repeat it.
   session.on('error', () => {});
@@ -167,12 +169,12 @@ function wrap(session: ClientHttp2Session, socket: SecureSocket, served: Certifi
     usable: () => !session.closed && !session.destroyed && !goingAway,
     request(headers) {
       const stream = session.request(headers);
-      openStreams += 1;
+      open.add(stream);
       session.ref();
       watchdog ??= watch(session);
       stream.once('close', () => {
-        openStreams -= 1;
-        if (openStreams > 0) return;
+        open.delete(stream);
+        if (open.size > 0) return;
         clearInterval(watchdog);
         watchdog = undefined;
         if (!session.destroyed) session.unref();

@@ -12,7 +12,7 @@ import type { TalosMachine } from '../../../pkg/talos/index.ts';
 import { STATIC_PODS } from './kinds.ts';
 import { changeOf } from './material.ts';
 import { bring, caOf, prints } from './pki.ts';
-import { effectOf, until } from './subject.ts';
+import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 /**
@@ -20,7 +20,7 @@ import type { Subject } from './target.ts';
  * control planes. Leaves the cluster on a new aggregator CA.
  */
 export function aggregatorMapConformance(subject: () => Subject): void {
-  describe('extension-apiserver-authentication', () => {
+  describe('extension-apiserver-authentication', PATIENT, () => {
     let change: Change;
     let ca: { old: CertificateAndKey; new: CertificateAndKey };
 

@@ -6,7 +6,7 @@ import { Secret } from '../../../pkg/pki/index.ts';
 import type { ApplyMode, TalosMachine } from '../../../pkg/talos/index.ts';
 import { ALWAYS, PKI_KINDS } from './kinds.ts';
 import { type ChangeKind, changeOf } from './material.ts';
-import { eventually, failureOf, footprint, moved, until } from './subject.ts';
+import { eventually, failureOf, footprint, moved, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 const WITHOUT_REBOOT = 'Applied configuration without a reboot';
@@ -17,7 +17,7 @@ export function applyConformance(subject: () => Subject): void {
   const secret = (text: string) => Secret.of('machine-config', text);
   const current = async (machine: TalosMachine) => (await machine.configuration('active')).config.expose();
 
-  describe('a dry run', () => {
+  describe('a dry run', PATIENT, () => {
     it.each<ApplyMode>(['AUTO', 'NO_REBOOT', 'STAGED', 'TRY'])(
       'in mode %s of the same configuration finds no changes',
       async (mode) => {
@@ -62,7 +62,7 @@ export function applyConformance(subject: () => Subject): void {
     );
   });
 
-  describe('the same configuration again', () => {
+  describe('the same configuration again', PATIENT, () => {
     it.each<ApplyMode>(['AUTO', 'NO_REBOOT'])(
       'in mode %s moves the configuration’s versions and nothing else',
       async (mode) => {
@@ -87,7 +87,7 @@ export function applyConformance(subject: () => Subject): void {
     });
   });
 
-  describe('a staged change', () => {
+  describe('a staged change', PATIENT, () => {
     it('is persistent and not active; an apply that starts from the active one throws it away', async () => {
       const { first } = subject();
       const active = await current(first);
@@ -102,7 +102,7 @@ export function applyConformance(subject: () => Subject): void {
     });
   });
 
-  describe('a tried change', () => {
+  describe('a tried change', PATIENT, () => {
     it('is active and not persistent, and the machine goes back by itself', async () => {
       const { first } = subject();
       const config = await current(first);
@@ -148,7 +148,7 @@ export function applyConformance(subject: () => Subject): void {
     });
   });
 
-  describe('comments and layout', () => {
+  describe('comments and layout', PATIENT, () => {
     it('come back byte for byte', async () => {
       const { first } = subject();
       const config = await current(first);
@@ -161,7 +161,7 @@ export function applyConformance(subject: () => Subject): void {
     });
   });
 
-  describe('two applies at once', () => {
+  describe('two applies at once', PATIENT, () => {
     it('are done one after the other, or the second is told that one is in progress', async () => {
       const { first } = subject();
       const config = await current(first);

@@ -5,7 +5,7 @@ import { ETCD_CERTIFICATES, ETCD_ROOT, probeTls, proveRefused, type TalosMachine
 import { ALWAYS, ETCD_CHAIN, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
 import { bring, caOf, prints, signedBy } from './pki.ts';
-import { effectOf, podsReady, until } from './subject.ts';
+import { effectOf, PATIENT, podsReady, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 const CLIENT_PORT = 2379;
@@ -24,7 +24,7 @@ const API_SERVER_TRUST_FILE = '/system/secrets/kubernetes/kube-apiserver/etcd-cl
  * on a new etcd CA.
  */
 export function etcdCaConformance(subject: () => Subject): void {
-  describe('the etcd CA', () => {
+  describe('the etcd CA', PATIENT, () => {
     let change: Change;
     let ca: { old: CertificateAndKey; new: CertificateAndKey };
     let asOld: CertificateAndKey;
@@ -155,17 +155,17 @@ async function roll(machines: readonly TalosMachine[]): Promise<void> {
     await machine.reboot('DEFAULT');
     await until(
       `${machine.name} has another boot ID`,
-      180_000,
+      600_000,
       async () => (await machine.bootId({ fresh: true })) !== before,
     );
     await etcdWhole(machines);
-    await podsReady(machine, 240_000);
+    await podsReady(machine);
   }
 }
 
 /** Every etcd says, over a connection of its own, that it follows the one leader and has every member. */
 async function etcdWhole(machines: readonly TalosMachine[]): Promise<void> {
-  await until('etcd is whole', 180_000, async () => {
+  await until('etcd is whole', 600_000, async () => {
     const statuses = await Promise.all(
       machines.map((machine) => machine.etcd.status({ fresh: true, deadlineMs: 5_000 })),
     );

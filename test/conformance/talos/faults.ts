@@ -4,12 +4,12 @@ import { Secret } from '../../../pkg/pki/index.ts';
 import { createTalosMachine, isTalosError, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { type LossyProxy, lossyProxy } from '../../support/lossy-proxy.ts';
 import { PKI_KINDS } from './kinds.ts';
-import { atRest, failureOf, persistent, podsReady, until } from './subject.ts';
+import { atRest, failureOf, PATIENT, persistent, podsReady, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 /** Lost replies, dropped requests and repeated ones, of the calls that change a machine. Reboots the first control plane. */
 export function faultsConformance(subject: () => Subject): void {
-  describe('a call over a bad network', () => {
+  describe('a call over a bad network', PATIENT, () => {
     let proxy: LossyProxy;
     let distant: TalosMachine;
 
@@ -36,10 +36,10 @@ export function faultsConformance(subject: () => Subject): void {
       const { first } = subject();
       await until(
         `${first.name} has another boot ID`,
-        180_000,
+        600_000,
         async () => (await first.bootId({ fresh: true })) !== before,
       );
-      await podsReady(first, 240_000);
+      await podsReady(first);
     };
 
     it('without a fault does what a direct one does', async () => {
@@ -96,7 +96,7 @@ export function faultsConformance(subject: () => Subject): void {
     });
   });
 
-  describe('a reboot', () => {
+  describe('a reboot', PATIENT, () => {
     it('asked for twice is accepted twice and done once', async () => {
       const { first } = subject();
       const before = await first.bootId();
@@ -106,9 +106,9 @@ export function faultsConformance(subject: () => Subject): void {
 
       // Accepted with an actor of its own, or cut off by the first one going on; never a second reboot afterwards.
       if (!isTalosError(two)) expect(two).not.toEqual(one);
-      await until('it is back', 180_000, async () => (await first.bootId({ fresh: true })) !== before);
+      await until('it is back', 600_000, async () => (await first.bootId({ fresh: true })) !== before);
       const after = await first.bootId();
-      await podsReady(first, 240_000);
+      await podsReady(first);
       await sleep(20_000);
       expect(await first.bootId({ fresh: true })).toBe(after);
     });
@@ -121,7 +121,7 @@ export function faultsConformance(subject: () => Subject): void {
       await first.apply({ config: staged, mode: 'STAGED' });
 
       await first.reboot('DEFAULT');
-      await until('it is back', 180_000, async () => (await first.bootId({ fresh: true })) !== before);
+      await until('it is back', 600_000, async () => (await first.bootId({ fresh: true })) !== before);
 
       await until('the staged configuration is active', 30_000, async () =>
         (await first.configuration('active')).config.equals(staged),
@@ -129,7 +129,7 @@ export function faultsConformance(subject: () => Subject): void {
       expect((await first.configuration('active')).version).toBeLessThanOrEqual(version);
       // Not even the one that it booted from: it comes into being with the next apply.
       expect(await persistent(first)).toBeUndefined();
-      await podsReady(first, 240_000);
+      await podsReady(first);
       await first.apply({ config, mode: 'NO_REBOOT' });
       // A machine goes on settling after a boot, its kubelet above all.
       await atRest(first, PKI_KINDS, 20_000);

@@ -22,11 +22,11 @@ import {
 } from '../../../pkg/talos/index.ts';
 import { ALWAYS, KUBERNETES_CHAIN, PKI_KINDS, STATIC_PODS, TALOS_CHAIN } from './kinds.ts';
 import { type ChangeKind, changeOf } from './material.ts';
-import { change as changeConfig, effectOf, eventually, failureOf, until } from './subject.ts';
+import { change as changeConfig, effectOf, eventually, failureOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
-/** Longer than the 20 s in which a kubelet looks for changed static pods. */
-const POD_QUIET_MS = 25_000;
+/** For what follows when the pods are ready again. */
+const POD_QUIET_MS = 8_000;
 const KUBELET_CLIENT = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 const PODS_ONLY = [...KUBERNETES_CHAIN, ...ALWAYS, ...STATIC_PODS].sort(byKind);
 const PODS_AND_KUBELET = [...KUBERNETES_CHAIN, 'KubeletSecrets', ...ALWAYS, ...STATIC_PODS, 'service:kubelet'].sort(
@@ -75,7 +75,7 @@ export function pkiConformance(subject: () => Subject): void {
     return effectOf(first, PKI_KINDS, { act: () => bring(first, made, stage), expected, quietMs });
   };
 
-  describe('the aggregator CA', () => {
+  describe('the aggregator CA', PATIENT, () => {
     const leaf = async () =>
       (await subject().first.get(KUBERNETES_DYNAMIC_CERTIFICATES))?.spec.frontProxy?.certificates[0];
     const accepted = async () => prints((await subject().first.get(KUBERNETES_ROOT))?.spec.acceptedAggregator);
@@ -104,7 +104,7 @@ export function pkiConformance(subject: () => Subject): void {
     });
   });
 
-  describe('the service-account key', () => {
+  describe('the service-account key', PATIENT, () => {
     const keys = async () => {
       const root = (await subject().first.get(KUBERNETES_ROOT))?.spec;
       return { signs: root?.serviceAccountKey, accepted: root?.acceptedServiceAccountKeys };
@@ -130,7 +130,7 @@ export function pkiConformance(subject: () => Subject): void {
     );
   });
 
-  describe('the encryption key', () => {
+  describe('the encryption key', PATIENT, () => {
     it.each<[RenderStage, string[]]>([
       ['Accepting', ['key2', 'key3']],
       ['Issuing', ['key3', 'key2']],
@@ -143,7 +143,7 @@ export function pkiConformance(subject: () => Subject): void {
     });
   });
 
-  describe('the Kubernetes CA', () => {
+  describe('the Kubernetes CA', PATIENT, () => {
     const kubeletClient = async () => parseCertificates(withoutKey(await subject().first.readFile(KUBELET_CLIENT)))[0];
     const served = async () => {
       const { first, target } = subject();
@@ -203,7 +203,7 @@ export function pkiConformance(subject: () => Subject): void {
     it('dropping the old one takes the kubelet’s old client certificate away, and it gets a new one', async () => {
       expect(await effect('kubernetes', 'Dropping', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
 
-      await until('the kubelet has a certificate by the new CA', 120_000, async () =>
+      await until('the kubelet has a certificate by the new CA', 600_000, async () =>
         signedBy(await kubeletClient(), caOf(await change('kubernetes')).new),
       );
       expect(await facts()).toEqual({
@@ -226,7 +226,7 @@ export function pkiConformance(subject: () => Subject): void {
     });
   });
 
-  describe('a mistake in the etcd CA', () => {
+  describe('a mistake in the etcd CA', PATIENT, () => {
     it('is applied without a word: a key that does not fit leaves the old leaves in place', async () => {
       const { first, target } = subject();
       const { config } = await first.configuration('active');
@@ -249,7 +249,7 @@ export function pkiConformance(subject: () => Subject): void {
     });
   });
 
-  describe('the Talos CA', () => {
+  describe('the Talos CA', PATIENT, () => {
     const admin = (ca: CertificateAndKey) => issueLeaf(ca, talosAdminProfile({ now: Date.now() }));
     const root = async () => {
       const spec = (await subject().first.get(OS_ROOT))?.spec;

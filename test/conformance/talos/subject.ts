@@ -11,6 +11,9 @@ import {
 } from '../../../pkg/talos/index.ts';
 import type { Subject, TalosTarget } from './target.ts';
 
+/** For tests that wait for reboots and restarted pods; a busy host takes many times as long as an idle one. */
+export const PATIENT = { timeout: 1_800_000 };
+
 /** Makes the clients of a target; `close` ends them. */
 export function openSubject(target: TalosTarget): Subject & { close(): void } {
   const machines = new Map(
@@ -151,7 +154,7 @@ export function moved(before: Footprint, after: Footprint): string[] {
 }
 
 /** Waits until a machine's static pods run and are ready, as its own kubelet reports them. */
-export async function podsReady(machine: TalosMachine, timeoutMs = 180_000): Promise<void> {
+export async function podsReady(machine: TalosMachine, timeoutMs = 600_000): Promise<void> {
   await until(`the static pods of ${machine.name} are ready`, timeoutMs, async () => {
     const statuses = await machine.list(STATIC_POD_STATUS);
     const running = Object.values(await staticPods(machine)).map((id) => id.split(':').at(-1) ?? '');
@@ -193,7 +196,7 @@ export async function effectOf(
 ): Promise<string[]> {
   const before = await footprint(machine, kinds);
   await options.act();
-  await until(`${options.expected.join(', ')} move on ${machine.name}`, 240_000, async () => {
+  await until(`${options.expected.join(', ')} move on ${machine.name}`, 600_000, async () => {
     const names = moved(before, await footprint(machine, kinds));
     return options.expected.every((name) => names.includes(name));
   });
@@ -209,7 +212,7 @@ export async function atRest(
 ): Promise<Footprint> {
   let last = await footprint(machine, kinds);
   let since = performance.now();
-  await until(`${machine.name} is at rest`, 240_000, async () => {
+  await until(`${machine.name} is at rest`, 600_000, async () => {
     const now = await footprint(machine, kinds);
     if (moved(last, now).length > 0) since = performance.now();
     last = now;

@@ -4,7 +4,7 @@ import { API_CERTIFICATES, KUBELET_SECRETS, OS_ROOT, type TalosMachine } from '.
 import { ALWAYS, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
 import { bring, caOf, prints, signedBy } from './pki.ts';
-import { effectOf, until } from './subject.ts';
+import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 const KUBELET_ONLY = ['KubeletSecrets', ...ALWAYS, 'service:kubelet'];
@@ -17,7 +17,7 @@ export function workerPkiConformance(subject: () => Subject): void {
     return found;
   };
 
-  describe('a worker accepting a Kubernetes CA', () => {
+  describe('a worker accepting a Kubernetes CA', PATIENT, () => {
     it('restarts its kubelet and nothing else', async () => {
       const change = await changeOf('kubernetes', subject().target.bundle);
       const ca = caOf(change);
@@ -34,7 +34,7 @@ export function workerPkiConformance(subject: () => Subject): void {
     });
   });
 
-  describe('a worker accepting a Talos CA', () => {
+  describe('a worker accepting a Talos CA', PATIENT, () => {
     let change: Change;
     const accepted = async () => prints((await worker().get(API_CERTIFICATES))?.spec.accepted);
 
