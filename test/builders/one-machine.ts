@@ -70,10 +70,19 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
 
   function talosClient({ name, ...given }: { readonly name: string } & Identity): unknown {
     let identity: Identity = given;
+    let isClosed = false;
     const guarded = async <T>(call: string, work: () => T | Promise<T>): Promise<T> => {
       const serves = await serving();
       const detail = (kind: 'untrusted-server' | 'untrusted-client') =>
         new TalosError({ kind, machine: name, call, outcome: 'not-done', detail: 'refused' });
+      if (isClosed)
+        throw new TalosError({
+          kind: 'cancelled',
+          machine: name,
+          call,
+          outcome: 'not-done',
+          detail: 'the client was closed',
+        });
       if (!verifyChain(serves, identity.trust, { now: clock.now(), usage: 'server' }).ok)
         throw detail('untrusted-server');
       if (!accepts(identity.credentials.certificate)) throw detail('untrusted-client');
@@ -114,7 +123,9 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
         identity = next;
       },
       reconnect: () => undefined,
-      close: () => undefined,
+      close() {
+        isClosed = true;
+      },
     };
   }
 

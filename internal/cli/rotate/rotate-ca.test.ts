@@ -54,7 +54,7 @@ function keyTexts(bundle: SecretsBundle): string[] {
   );
 }
 
-describe('ichor cluster rotate-ca', () => {
+describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
   it('rotates to the end with --yes --follow, takes the hand-off itself and leaves new credentials', async () => {
     using folder = aClusterFolder();
     const { bundle, run, store, machine } = await aCluster(folder);
@@ -139,7 +139,7 @@ describe('ichor cluster rotate-ca', () => {
     const { run, machine } = await aCluster(folder);
     const before = [machine.config(), readdirSync(folder.path).sort()];
 
-    const dry = await run([...ROTATE, '--dry-run', '-o', 'json']);
+    const dry = await run([...ROTATE, 'seed', '--dry-run', '-o', 'json']);
 
     assert.equal(dry.code, 0, dry.stderr);
     assert.deepEqual(machine.applied, [{ dryRun: true }, { dryRun: true }, { dryRun: true }]);
@@ -246,7 +246,7 @@ describe('ichor cluster rotate-ca', () => {
   });
 });
 
-describe('ichor operation delete of a rotation that runs nowhere', () => {
+describe('ichor operation delete of a rotation that runs nowhere', { timeout: 120_000 }, () => {
   it('abandons it: the record goes and the credentials from before come back', async () => {
     using folder = aClusterFolder();
     const { run, store, bundle } = await aCluster(folder);
@@ -267,7 +267,7 @@ describe('ichor operation delete of a rotation that runs nowhere', () => {
   });
 });
 
-describe('a talosconfig that was lost', () => {
+describe('a talosconfig that was lost', { timeout: 120_000 }, () => {
   it('is made anew from secrets.yaml, and every command says how', async () => {
     using folder = aClusterFolder();
     const { run, bundle } = await aCluster(folder);
@@ -294,7 +294,7 @@ describe('a talosconfig that was lost', () => {
   });
 });
 
-describe('ichor cluster status', () => {
+describe('ichor cluster status', { timeout: 120_000 }, () => {
   it('shows certificate authorities, machines and no drift, and as JSON the same', async () => {
     using folder = aClusterFolder();
     const { run, bundle } = await aCluster(folder);
