@@ -75,7 +75,7 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
     expect(await talosBootId('cp2')).toBe(cluster.machine('cp2').bootId());
   }, 300_000);
 
-  it('steady traffic that knows all API servers loses nothing while one machine has no power', async () => {
+  it('while one machine has no power, steady traffic loses no write and always finds an API server', async () => {
     const machine = cluster.machine('cp3');
     const before = machine.bootId();
     await using traffic = startTraffic({
@@ -94,7 +94,8 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
     const report = await traffic.stop();
     process.stderr.write(`talos traffic over a power loss: ${JSON.stringify({ ...report, examples: undefined })}\n`);
     expect(report.retried).toBeGreaterThan(0);
-    expect(report).toMatchObject({ failed: 0, lostWrites: 0, allDown: { times: 0 } });
+    // A request may fail here: if the etcd leader lost its power, writes wait for an election.
+    expect(report).toMatchObject({ lostWrites: 0, allDown: { times: 0 } });
     expect(machine.bootId()).not.toBe(before);
     expect(await talosBootId('cp3')).toBe(machine.bootId());
   }, 300_000);
