@@ -90,6 +90,7 @@ export function createKubernetes(): SimKubernetes {
       if (!isServed(world, machine)) return;
       if (node === undefined) return;
       node.leaseAt = world.clock.now();
+      node.beatAt = world.clock.monotonic();
       // A kubelet that only restarts does not make its Node unready; one that boots does until it is well.
       const isHealthy = world.clock.monotonic() >= kubelet.readyAt;
       if (isHealthy) node.ready = 'True';
@@ -148,17 +149,30 @@ function union(present: readonly Certificate[], added: readonly Certificate[]): 
   return [...present, ...added.filter((each) => !present.some((other) => other.fingerprint === each.fingerprint))];
 }
 
-/** Whether some API server takes this kubelet, and the kubelet takes it: what KubePrism finds for it. */
-export function isServed(world: World, machine: SimMachine): boolean {
+/**
+ * Whether the API server that the kubelet is connected to takes it. KubePrism
+ * gives it any that is ready, knows nothing of refusals, and the connection
+ * stays until the process at its other end is gone.
+ */
+function isServed(world: World, machine: SimMachine): boolean {
   const { kubelet } = machine;
-  return world.planes().some((plane) => {
-    const accepted = plane.taken.kubernetes?.accepted ?? [];
-    return (
-      isApiServerReady(world, plane) &&
-      kubelet.trust.includes(servingIssuer(plane)) &&
-      accepted.some((ca) => ca.fingerprint === kubelet.clientIssuer)
-    );
-  });
+  const plane = upstreamOf(world, machine);
+  const accepted = plane?.taken.kubernetes?.accepted ?? [];
+  return accepted.some((ca) => ca.fingerprint === kubelet.clientIssuer);
+}
+
+function upstreamOf(world: World, { name, kubelet }: SimMachine): SimMachine | undefined {
+  const current = world.find(kubelet.upstream?.name ?? '');
+  const isSame = current?.plane?.apiServer.instance === kubelet.upstream?.instance;
+  if (current !== undefined && isSame && isApiServerReady(world, current)) return current;
+  const ready = world
+    .planes()
+    .filter((plane) => isApiServerReady(world, plane) && kubelet.trust.includes(servingIssuer(plane)));
+  kubelet.upstream = undefined;
+  if (ready.length === 0) return undefined;
+  const next = world.random(`${name}/upstream/${world.clock.monotonic()}`).pick(ready);
+  kubelet.upstream = { name: next.name, instance: next.plane?.apiServer.instance ?? 0 };
+  return next;
 }
 
 function tellPods(world: World, machine: SimMachine): void {

@@ -15,6 +15,8 @@ export interface Kubelet extends Running {
   trust: readonly Fingerprint[];
   /** CA of its client certificate, which it keeps over restarts and boots; undefined while it asks for one. */
   clientIssuer: Fingerprint | undefined;
+  /** The API server that KubePrism gave it; kept until that process ends, even if it refuses every request. */
+  upstream: { readonly name: string; readonly instance: number } | undefined;
 }
 
 /** kube-apiserver: its etcd pool is read at start, everything else is read again when its file changes. */
@@ -52,6 +54,8 @@ export interface NodeState {
   bootId: string;
   ready: 'True' | 'False' | 'Unknown';
   leaseAt: number;
+  /** The same in virtual time, which does not jump. */
+  beatAt: number;
   unschedulable: boolean;
   annotations: Record<string, string>;
   resourceVersion: number;
@@ -102,6 +106,8 @@ export interface MachineSeed {
   readonly version: string;
   readonly config: string;
   readonly now: number;
+  /** Virtual milliseconds since the start. */
+  readonly elapsed: number;
   readonly uid: string;
 }
 
@@ -135,6 +141,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
       ...running(),
       trust: taken.kubelet.map((each) => each.fingerprint),
       clientIssuer: kubernetes.fingerprint,
+      upstream: undefined,
     },
     plane:
       role === 'worker'
@@ -152,6 +159,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
       bootId: bootIdOf(name, 1, seed.uid),
       ready: 'True',
       leaseAt: now,
+      beatAt: seed.elapsed,
       unschedulable: false,
       annotations: {},
       resourceVersion: 1,

@@ -89,8 +89,10 @@ export interface RunOptions {
 const NAME = 'rotate';
 /** A person starts the program again this long after it died. */
 const RESTART_MS = 1_500;
-const SAFETY_MS = 3_600_000;
+const SAFETY_MS = 1_800_000;
 const LIVENESS_MS = 5_400_000;
+/** Nothing was done for so long after the last disturbance: it does not go on by itself any more. */
+const QUIET_MS = 1_500_000;
 
 /** Runs one rotation to its end, with production's engine, renderers, records and decisions. */
 export async function run(scenario: Scenario, options: RunOptions): Promise<RunResult> {
@@ -161,6 +163,10 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
   };
 }
 
+function lastHappening({ happenings = [] }: Scenario): number {
+  return Math.max(0, ...happenings.map((each) => each.at + ('forMs' in each ? each.forMs : 0)));
+}
+
 interface Following {
   readonly world: World;
   readonly store: SimStore;
@@ -176,15 +182,18 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
   const { world, store } = input;
   let looks = 0;
   let restarts = -1;
+  let actedAt = 0;
   const endsAt = input.safetyMs + input.livenessMs;
   for (;;) {
     restarts += 1;
     const process = createProcess(`p${restarts}`);
     const ended = await world.clock.run(
-      oneProcess(input, process, () => {
+      oneProcess(input, process, ({ decision }) => {
         looks += 1;
         input.watch.look();
-        return world.clock.monotonic() >= endsAt;
+        const now = world.clock.monotonic();
+        if (decision.kind === 'act' || lastHappening(input.scenario) > now) actedAt = now;
+        return now >= endsAt || now - actedAt >= QUIET_MS;
       }),
     );
     process.die();
@@ -201,7 +210,7 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
 async function oneProcess(
   { world, store, scenario, faults }: Following,
   process: SimProcess,
-  onLook: () => boolean,
+  onLook: (reconciled: Reconciled) => boolean,
 ): Promise<'done' | 'gone' | 'stopped' | 'died'> {
   const { clock } = world;
   const ports = {
@@ -223,7 +232,7 @@ async function oneProcess(
     onLook: (reconciled) => {
       tell(reconciled);
       acknowledge(world, store, reconciled.operation);
-      return onLook();
+      return onLook(reconciled);
     },
   });
   // A store that fails ends the program, as it ends the command line.

@@ -100,6 +100,7 @@ export function restartKubelet(world: World, machine: SimMachine): void {
     if (kubelet.isRunning) return;
     kubelet.instance += 1;
     kubelet.isRunning = true;
+    kubelet.upstream = undefined;
     kubelet.trust = prints(machine.taken.kubelet);
     const random = world.random(`${machine.name}/kubelet/${kubelet.instance}`);
     kubelet.readyAt = world.clock.monotonic() + draw(random, world.timing.kubeletHealthy);
@@ -126,6 +127,7 @@ function askForCertificate(world: World, machine: SimMachine): void {
       .some((plane) => isApiServerReady(world, plane) && kubelet.trust.includes(servingIssuer(plane)));
     if (kubelet.isRunning && signer !== undefined && isServed) {
       kubelet.clientIssuer = signer;
+      kubelet.upstream = undefined;
       world.trace(`${machine.name} kubelet has a new client certificate`);
       world.kubernetes.heartbeat(world, machine);
     } else askForCertificate(world, machine);

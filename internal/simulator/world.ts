@@ -74,6 +74,7 @@ export function createWorld(options: WorldOptions): World {
       address,
       version,
       now: clock.now(),
+      elapsed: clock.monotonic(),
       uid: `node-${name}-${made}`,
     });
     machines.push(machine);

@@ -56,7 +56,7 @@ function happeningsOf(random: Random, base: Scenario): Happening[] {
       () => ({ at, what: 'leader' }),
       () => ({ at, what: 'alarm', forMs }),
       () => ({ at, what: 'pause', forMs }),
-      () => ({ at, what: 'clock', byMs: random.pick([-HOUR_MS, -60_000, 60_000, HOUR_MS]) }),
+      () => ({ at, what: 'clock', byMs: random.pick([-300_000, -60_000, 60_000, HOUR_MS]) }),
       () => ({ at, what: 'delete' }),
       ...(workers.length === 0
         ? []

@@ -34,6 +34,7 @@ const { values } = parseArgs({
     every: { type: 'string', default: '1' },
     lines: { type: 'string', default: '60' },
     stop: { type: 'string', default: '1' },
+    verbose: { type: 'boolean', default: false },
   },
 });
 
@@ -71,7 +72,10 @@ async function* scenarios(stock: Mint): AsyncGenerator<Scenario> {
 }
 
 async function judge(scenario: Scenario): Promise<void> {
+  const began = process.cpuUsage().user;
   const result = await attempt(scenario);
+  const tookMs = Math.round((process.cpuUsage().user - began) / 1_000);
+  if (values.verbose) say(`seed ${scenario.seed}: ${briefly(result)}, ${tookMs} ms`);
   totals.runs += 1;
   totals.fired += result.fired.length;
   totals.looks += result.looks;

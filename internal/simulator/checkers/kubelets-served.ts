@@ -1,26 +1,24 @@
-import { isServed } from '../kubernetes.ts';
 import type { Checker } from '../run.ts';
 import { isApiServerReady } from '../transitions.ts';
 
-/** A Node is lost when its kubelet could not renew its Lease for so long. */
-const GRACE_MS = 40_000;
+/**
+ * Pods of a Node that is lost are evicted five minutes later. Dropping the old
+ * Kubernetes CA shuts kubelets out until their own turn comes, so their Nodes may
+ * be NotReady for a while; their pods must never be touched for it.
+ */
+const GRACE_MS = 240_000;
 
-/** S2: no kubelet is shut out by every API server that is ready for so long that its Node is lost. */
+/** S2: no kubelet that runs is shut out for so long that its pods are evicted, while there is an API server. */
 export function kubeletsServed(): Checker {
-  const since = new Map<string, number>();
   return {
     property: 'S2 client continuity',
     check({ world }) {
-      const now = world.clock.monotonic();
-      const isAnyReady = world.planes().some((plane) => isApiServerReady(world, plane));
-      for (const machine of world.machines()) {
-        const isShutOut = machine.isUp && machine.kubelet.isRunning && isAnyReady && !isServed(world, machine);
-        if (!isShutOut) since.delete(machine.name);
-        else if (!since.has(machine.name)) since.set(machine.name, now);
-        const from = since.get(machine.name);
-        if (from !== undefined && now - from > GRACE_MS) {
-          return `no API server has taken the kubelet of ${machine.name} for ${Math.round((now - from) / 1_000)} s`;
-        }
+      if (!world.planes().some((plane) => isApiServerReady(world, plane))) return undefined;
+      for (const { name, node, isUp, isCutOff, kubelet } of world.machines()) {
+        if (node === undefined || !isUp || isCutOff || !kubelet.isRunning) continue;
+        const silent = world.clock.monotonic() - node.beatAt;
+        if (silent > GRACE_MS)
+          return `no API server has taken the kubelet of ${name} for ${Math.round(silent / 1_000)} s`;
       }
       return undefined;
     },
