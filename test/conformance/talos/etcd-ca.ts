@@ -5,7 +5,7 @@ import { ETCD_CERTIFICATES, ETCD_ROOT, probeTls, proveRefused, type TalosMachine
 import { ALWAYS, ETCD_CHAIN, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
 import { bring, caOf, prints, signedBy } from './pki.ts';
-import { effectOf, PATIENT, podsReady, until } from './subject.ts';
+import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 const CLIENT_PORT = 2379;
@@ -159,7 +159,6 @@ async function roll(machines: readonly TalosMachine[]): Promise<void> {
       async () => (await machine.bootId({ fresh: true })) !== before,
     );
     await etcdWhole(machines);
-    await podsReady(machine);
   }
 }
 

@@ -42,12 +42,16 @@ export function workerPkiConformance(subject: () => Subject): void {
       change = await changeOf('talos', subject().target.bundle);
       const ca = caOf(change);
 
+      const before = (await worker().get(API_CERTIFICATES))?.metadata.version;
       await bring(worker(), change, 'Accepting');
       await until('its own list holds both', 30_000, async () => {
         const own = prints((await worker().get(OS_ROOT))?.spec.accepted);
         return String(own) === String(prints([ca.new.certificate, ca.old.certificate]));
       });
-      // It asked a control plane for another leaf, and no control plane accepts the new CA yet.
+      await until('it has asked a control plane for another leaf', 60_000, async () => {
+        return (await worker().get(API_CERTIFICATES))?.metadata.version !== before;
+      });
+      // No control plane accepts the new CA yet.
       expect(await accepted()).toEqual(prints([ca.old.certificate]));
     });
 
