@@ -146,8 +146,7 @@ const deploymentOf = (world: World, names: Readonly<Record<string, string>>) =>
 const patchDeployment: Handler = (world, request, names) => {
   const deployment = deploymentOf(world, names);
   if (deployment === undefined) return failure(404, 'NotFound', `deployments "${names.name}" not found`);
-  const { spec } = request.body as { spec?: { template?: { metadata?: { annotations?: Record<string, string> } } } };
-  const at = parseTime(spec?.template?.metadata?.annotations?.['kubectl.kubernetes.io/restartedAt']);
+  const at = restartedAt(request);
   if (at !== undefined && at !== deployment.restartedAt) {
     deployment.restartedAt = at;
     deployment.generation += 1;
@@ -155,6 +154,28 @@ const patchDeployment: Handler = (world, request, names) => {
   }
   return { status: 200, body: deploymentObject(world, deployment) };
 };
+
+/** The moment in the annotation with which a rollout is asked for. */
+function restartedAt(request: ApiRequest): number | undefined {
+  const { spec } = request.body as { spec?: { template?: { metadata?: { annotations?: Record<string, string> } } } };
+  return parseTime(spec?.template?.metadata?.annotations?.['kubectl.kubernetes.io/restartedAt']);
+}
+
+function daemonSetObject(world: World, { namespace = '', name = '' }: Readonly<Record<string, string>>): object {
+  const { pods, daemonsRestartedAt = 0 } = world.kubernetes.workloads;
+  const mine = pods.filter((pod) => pod.app === name);
+  const updated = mine.filter((pod) => pod.startedAt >= daemonsRestartedAt).length;
+  return {
+    metadata: { ...META, name, namespace, generation: 1 },
+    spec: { updateStrategy: { type: 'RollingUpdate' }, template: { metadata: { labels: { app: name } } } },
+    status: {
+      observedGeneration: 1,
+      desiredNumberScheduled: mine.length,
+      updatedNumberScheduled: updated,
+      numberAvailable: updated,
+    },
+  };
+}
 
 const META = { uid: 'uid', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
 
@@ -225,21 +246,11 @@ const ROUTES: readonly (readonly [RegExp, Readonly<Record<string, Handler>>])[] 
   [
     /^\/apis\/apps\/v1\/namespaces\/(?<namespace>[^/]+)\/daemonsets\/(?<name>[^/]+)$/,
     {
-      GET: (world, _request, { namespace = '', name = '' }) => {
-        const pods = world.kubernetes.workloads.pods.filter((pod) => pod.app === name).length;
-        return {
-          status: 200,
-          body: {
-            metadata: { ...META, name, namespace, generation: 1 },
-            spec: { updateStrategy: { type: 'OnDelete' }, template: { metadata: { labels: { app: name } } } },
-            status: {
-              observedGeneration: 1,
-              desiredNumberScheduled: pods,
-              updatedNumberScheduled: pods,
-              numberAvailable: pods,
-            },
-          },
-        };
+      GET: (world, _request, names) => ({ status: 200, body: daemonSetObject(world, names) }),
+      PATCH: (world, request, names) => {
+        world.kubernetes.workloads.daemonsRestartedAt = restartedAt(request) ?? world.clock.now();
+        world.trace(`${names.name} restarted`);
+        return { status: 200, body: daemonSetObject(world, names) };
       },
     },
   ],

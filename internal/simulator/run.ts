@@ -91,6 +91,7 @@ const NAME = 'rotate';
 const RESTART_MS = 1_500;
 const SAFETY_MS = 1_800_000;
 const LIVENESS_MS = 5_400_000;
+const AFTERMATH_MS = 60_000;
 /** Nothing was done for so long after the last disturbance: it does not go on by itself any more. */
 const QUIET_MS = 1_500_000;
 
@@ -118,6 +119,8 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<RunR
   const limits = { safetyMs: options.safetyMs ?? SAFETY_MS, livenessMs: options.livenessMs ?? LIVENESS_MS };
   world.clock.schedule(limits.safetyMs, () => faults.stop());
   const story = await follow({ world, store, scenario, faults, watch, ...limits });
+  // Whatever was still under way lands now, on a cluster that nobody looks after any more.
+  await world.clock.run(world.clock.sleep(AFTERMATH_MS));
   watch.finish();
   const operation = store.operations.get(NAME);
   world.trace(`end ${story.end} ${operation?.status.stage ?? 'gone'}`);
@@ -127,7 +130,7 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<RunR
     violations: watch.violations,
     calls: faults.calls,
     fired: faults.fired,
-    took: world.clock.monotonic(),
+    took: world.clock.monotonic() - AFTERMATH_MS,
     hash: world.hash(),
     world,
     store,

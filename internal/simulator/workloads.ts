@@ -31,6 +31,8 @@ export interface SimDeployment {
 export interface Workloads {
   readonly pods: SimPod[];
   readonly deployments: SimDeployment[];
+  /** When the DaemonSet was last asked for a new rollout. */
+  daemonsRestartedAt: number | undefined;
   begin(world: World): void;
   /** Replaces what is missing and goes on with rollouts. */
   control(world: World): void;
@@ -66,6 +68,16 @@ export function createWorkloads(): Workloads {
     });
   }
 
+  /** One pod of the DaemonSet at a time is replaced on its machine. */
+  function restartDaemon(world: World): void {
+    const wanted = workloads.daemonsRestartedAt ?? Number.NEGATIVE_INFINITY;
+    const old = workloads.pods.find((pod) => pod.owner === 'DaemonSet' && pod.startedAt < wanted);
+    if (old === undefined || world.find(old.node ?? '')?.isUp !== true) return;
+    made += 1;
+    remove(old);
+    workloads.pods.push({ ...old, name: `kube-proxy-${made}`, uid: `pod-${made}`, startedAt: world.clock.now() });
+  }
+
   function remove(pod: SimPod): void {
     const index = workloads.pods.indexOf(pod);
     if (index >= 0) workloads.pods.splice(index, 1);
@@ -99,6 +111,7 @@ export function createWorkloads(): Workloads {
         restartedAt: undefined,
       },
     ],
+    daemonsRestartedAt: undefined,
     begin(world) {
       // A single machine has nowhere to move pods to: a budget there would hold every drain for ever.
       if (world.machines().length === 1) for (const each of workloads.deployments) each.minAvailable = undefined;
@@ -119,6 +132,7 @@ export function createWorkloads(): Workloads {
       for (const pod of workloads.pods) pod.startedAt -= DAY_MS;
     },
     control(world) {
+      restartDaemon(world);
       for (const deployment of workloads.deployments) {
         const pods = workloads.pods.filter((pod) => pod.app === deployment.name && !pod.leaving);
         for (const pod of pods.filter((each) => each.node === undefined)) remove(pod);
