@@ -45,9 +45,15 @@ export function signedBy(leaf: Certificate | undefined, ca: CertificateAndKey): 
   return new X509Certificate(leaf.pem).verify(new X509Certificate(ca.certificate.pem).publicKey);
 }
 
-export async function bring(machine: TalosMachine, change: Change, stage: RenderStage): Promise<void> {
+/** Applies the stage of one change, or of several at once. */
+export async function bring(
+  machine: TalosMachine,
+  change: Change | readonly Change[],
+  stage: RenderStage,
+): Promise<void> {
   const { tag } = await machine.version();
-  await changeConfig(machine, (config) => renderStage(config, [change], stage, { talosVersion: tag }));
+  const changes = [change].flat();
+  await changeConfig(machine, (config) => renderStage(config, changes, stage, { talosVersion: tag }));
 }
 
 export function caOf(change: Change): { old: CertificateAndKey; new: CertificateAndKey } {
@@ -69,82 +75,25 @@ export function pkiConformance(subject: () => Subject): void {
     changes.set(kind, made);
     return made;
   };
-  const effect = async (kind: ChangeKind, stage: RenderStage, expected: readonly string[], quietMs = POD_QUIET_MS) => {
-    const made = await change(kind);
+  const effect = async (
+    kinds: readonly ChangeKind[],
+    stage: RenderStage,
+    expected: readonly string[],
+    quietMs = POD_QUIET_MS,
+  ) => {
+    const made = await Promise.all(kinds.map(change));
     const { first } = subject();
     return effectOf(first, PKI_KINDS, { act: () => bring(first, made, stage), expected, quietMs });
   };
 
-  describe('the aggregator CA', PATIENT, () => {
-    const leaf = async () =>
-      (await subject().first.get(KUBERNETES_DYNAMIC_CERTIFICATES))?.spec.frontProxy?.certificates[0];
-    const accepted = async () => prints((await subject().first.get(KUBERNETES_ROOT))?.spec.acceptedAggregator);
+  describe('Kubernetes material, stage by stage', PATIENT, () => {
+    const KUBERNETES_KINDS = ['kubernetes-aggregator', 'service-account', 'etcd-encryption', 'kubernetes'] as const;
+    let kubeletClientBefore: Buffer;
 
-    it('accepted beside the old one restarts the three static pods and leaves the kubelet alone', async () => {
-      const ca = caOf(await change('kubernetes-aggregator'));
-
-      expect(await effect('kubernetes-aggregator', 'Accepting', PODS_ONLY)).toEqual(PODS_ONLY);
-      expect(await accepted()).toEqual(prints([ca.old.certificate, ca.new.certificate]));
-      expect(signedBy(await leaf(), ca.old)).toBe(true);
-    });
-
-    it('issuing signs the front-proxy client of the API server', async () => {
-      const ca = caOf(await change('kubernetes-aggregator'));
-
-      expect(await effect('kubernetes-aggregator', 'Issuing', PODS_ONLY)).toEqual(PODS_ONLY);
-      expect(await accepted()).toEqual(prints([ca.new.certificate, ca.old.certificate]));
-      expect(signedBy(await leaf(), ca.new)).toBe(true);
-    });
-
-    it('dropped is gone from the list', async () => {
-      const ca = caOf(await change('kubernetes-aggregator'));
-
-      expect(await effect('kubernetes-aggregator', 'Dropping', PODS_ONLY)).toEqual(PODS_ONLY);
-      expect(await accepted()).toEqual(prints([ca.new.certificate]));
-    });
-  });
-
-  describe('the service-account key', PATIENT, () => {
-    const keys = async () => {
-      const root = (await subject().first.get(KUBERNETES_ROOT))?.spec;
-      return { signs: root?.serviceAccountKey, accepted: root?.acceptedServiceAccountKeys };
-    };
-    const made = async () => {
-      const found = await change('service-account');
-      if (found.target !== 'service-account') throw new Error('not a service-account change');
-      return found;
-    };
-
-    it.each<RenderStage>(['Accepting', 'Issuing', 'Dropping'])(
-      'in stage %s restarts the three static pods',
-      async (stage) => {
-        const { old, new: incoming } = await made();
-
-        expect(await effect('service-account', stage, PODS_ONLY)).toEqual(PODS_ONLY);
-
-        const { signs, accepted } = await keys();
-        expect(signs).toBe(stage === 'Accepting' ? old.fingerprint : incoming.fingerprint);
-        expect(accepted?.includes(incoming.fingerprint)).toBe(true);
-        expect(accepted?.includes(old.fingerprint)).toBe(stage !== 'Dropping');
-      },
-    );
-  });
-
-  describe('the encryption key', PATIENT, () => {
-    it.each<[RenderStage, string[]]>([
-      ['Accepting', ['key2', 'key3']],
-      ['Issuing', ['key3', 'key2']],
-    ])('in stage %s restarts the three static pods, with the keys in that order', async (stage, names) => {
-      expect(await effect('etcd-encryption', stage, PODS_ONLY)).toEqual(PODS_ONLY);
-
-      const rules = (await subject().first.get(KUBERNETES_ROOT))?.spec.encryption ?? [];
-      const keys = rules.flatMap((rule) => rule.keys).filter(({ provider }) => provider === 'secretbox');
-      expect(keys.map(({ name }) => name)).toEqual(names);
-    });
-  });
-
-  describe('the Kubernetes CA', PATIENT, () => {
-    const kubeletClient = async () => parseCertificates(withoutKey(await subject().first.readFile(KUBELET_CLIENT)))[0];
+    const kubeletClientFile = () => subject().first.readFile(KUBELET_CLIENT);
+    const root = async () => (await subject().first.get(KUBERNETES_ROOT))?.spec;
+    const dynamic = async () => (await subject().first.get(KUBERNETES_DYNAMIC_CERTIFICATES))?.spec;
+    const leafOf = (pair: CertificatesOfKey | undefined) => pair?.certificates[0];
     const served = async () => {
       const { first, target } = subject();
       const ca = caOf(await change('kubernetes'));
@@ -152,61 +101,112 @@ export function pkiConformance(subject: () => Subject): void {
       const probe = await probeTls({ host: first.address, port: 6443, trust, credentials: target.credentials });
       return probe.chain;
     };
-    /** Three facts of one stage: who signed what the API server serves, and what the kubelet shows and trusts. */
-    const facts = async () => {
-      const { first } = subject();
+
+    /** Who signed what the API server serves and shows, and what the kubelet shows and trusts. */
+    const kubernetesFacts = async () => {
       const ca = caOf(await change('kubernetes'));
-      const byWhom = (leaf: Certificate | undefined) =>
+      const signer = (leaf: Certificate | undefined) =>
         signedBy(leaf, ca.old) ? 'old' : signedBy(leaf, ca.new) ? 'new' : 'other';
       const name = (print: string) =>
         print === ca.old.certificate.fingerprint ? 'old' : print === ca.new.certificate.fingerprint ? 'new' : 'other';
-      const dynamic = (await first.get(KUBERNETES_DYNAMIC_CERTIFICATES))?.spec;
-      const leafOf = (pair: CertificatesOfKey | undefined) => pair?.certificates[0];
       const chain = await served();
       return {
-        apiServerServes: byWhom(chain[0]),
+        apiServerServes: signer(chain[0]),
         behindItsLeaf: prints(chain)?.slice(1).map(name),
-        apiServerShowsKubelets: byWhom(leafOf(dynamic?.kubeletClient)),
-        kubeletShows: byWhom(await kubeletClient()),
-        kubeletTrusts: prints((await first.get(KUBELET_SECRETS))?.spec.accepted)?.map(name),
+        apiServerShowsKubelets: signer(leafOf((await dynamic())?.kubeletClient)),
+        kubeletShows: signer(parseCertificates(withoutKey(await kubeletClientFile()))[0]),
+        kubeletTrusts: prints((await subject().first.get(KUBELET_SECRETS))?.spec.accepted)?.map(name),
+      };
+    };
+    /** Which keys and CAs the control plane has, by name, in order. */
+    const otherFacts = async () => {
+      const found = await root();
+      const aggregator = caOf(await change('kubernetes-aggregator'));
+      const account = await change('service-account');
+      if (account.target !== 'service-account') throw new Error('not a service-account change');
+      const keyName = (print: string | undefined) =>
+        print === account.old.fingerprint ? 'old' : print === account.new.fingerprint ? 'new' : 'other';
+      const caName = (print: string) =>
+        print === aggregator.old.certificate.fingerprint
+          ? 'old'
+          : print === aggregator.new.certificate.fingerprint
+            ? 'new'
+            : 'other';
+      return {
+        frontProxySignedByNew: signedBy(leafOf((await dynamic())?.frontProxy), aggregator.new),
+        aggregatorAccepted: prints(found?.acceptedAggregator)?.map(caName),
+        tokensSignedBy: keyName(found?.serviceAccountKey),
+        tokensAccepted: found?.acceptedServiceAccountKeys.map(keyName).toSorted(),
+        encryption: found?.encryption
+          .flatMap((entry) => entry.keys)
+          .filter(({ provider }) => provider === 'secretbox')
+          .map(({ name }) => name),
       };
     };
 
-    it('accepted beside the old one restarts the kubelet and the static pods; all leaves stay with the old one', async () => {
-      const before = await subject().first.readFile(KUBELET_CLIENT);
+    it('an aggregator CA accepted alone restarts the three static pods and leaves the kubelet alone', async () => {
+      kubeletClientBefore = await kubeletClientFile();
 
-      expect(await effect('kubernetes', 'Accepting', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
-      expect(await facts()).toEqual({
+      expect(await effect(['kubernetes-aggregator'], 'Accepting', PODS_ONLY)).toEqual(PODS_ONLY);
+      expect(await otherFacts()).toMatchObject({ frontProxySignedByNew: false, aggregatorAccepted: ['old', 'new'] });
+    });
+
+    it('accepting all of it restarts static pods and kubelet, and leaves every leaf with the old', async () => {
+      expect(await effect(KUBERNETES_KINDS, 'Accepting', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
+
+      expect(await otherFacts()).toEqual({
+        frontProxySignedByNew: false,
+        aggregatorAccepted: ['old', 'new'],
+        tokensSignedBy: 'old',
+        tokensAccepted: ['new', 'old'],
+        encryption: ['key2', 'key3'],
+      });
+      expect(await kubernetesFacts()).toEqual({
         apiServerServes: 'old',
         behindItsLeaf: ['old'],
         apiServerShowsKubelets: 'old',
         kubeletShows: 'old',
         kubeletTrusts: ['old', 'new'],
       });
-      expect((await subject().first.readFile(KUBELET_CLIENT)).equals(before)).toBe(true);
+      expect((await kubeletClientFile()).equals(kubeletClientBefore)).toBe(true);
     });
 
-    it('issuing re-issues what the API server serves and shows; the kubelet keeps its old client certificate', async () => {
-      const before = await subject().first.readFile(KUBELET_CLIENT);
+    it('issuing with the new re-issues what API servers serve and show; the kubelet keeps its old client certificate', async () => {
+      expect(await effect(KUBERNETES_KINDS, 'Issuing', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
 
-      expect(await effect('kubernetes', 'Issuing', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
-      expect(await facts()).toEqual({
+      expect(await otherFacts()).toEqual({
+        frontProxySignedByNew: true,
+        aggregatorAccepted: ['new', 'old'],
+        tokensSignedBy: 'new',
+        tokensAccepted: ['new', 'old'],
+        encryption: ['key3', 'key2'],
+      });
+      expect(await kubernetesFacts()).toEqual({
         apiServerServes: 'new',
         behindItsLeaf: ['new'],
         apiServerShowsKubelets: 'new',
         kubeletShows: 'old',
         kubeletTrusts: ['new', 'old'],
       });
-      expect((await subject().first.readFile(KUBELET_CLIENT)).equals(before)).toBe(true);
+      expect((await kubeletClientFile()).equals(kubeletClientBefore)).toBe(true);
     });
 
-    it('dropping the old one takes the kubelet’s old client certificate away, and it gets a new one', async () => {
-      expect(await effect('kubernetes', 'Dropping', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
+    it('dropping the old takes the kubelet’s old client certificate away, and it gets a new one', async () => {
+      // The old encryption key stays: objects are still stored under it.
+      const kinds = KUBERNETES_KINDS.filter((kind) => kind !== 'etcd-encryption');
+      expect(await effect(kinds, 'Dropping', PODS_AND_KUBELET)).toEqual(PODS_AND_KUBELET);
 
-      await until('the kubelet has a certificate by the new CA', 600_000, async () =>
-        signedBy(await kubeletClient(), caOf(await change('kubernetes')).new),
-      );
-      expect(await facts()).toEqual({
+      await until('the kubelet has another client certificate', 600_000, async () => {
+        return !(await kubeletClientFile()).equals(kubeletClientBefore);
+      });
+      expect(await otherFacts()).toEqual({
+        frontProxySignedByNew: true,
+        aggregatorAccepted: ['new'],
+        tokensSignedBy: 'new',
+        tokensAccepted: ['new'],
+        encryption: ['key3', 'key2'],
+      });
+      expect(await kubernetesFacts()).toEqual({
         apiServerServes: 'new',
         behindItsLeaf: ['new'],
         apiServerShowsKubelets: 'new',
@@ -215,7 +215,7 @@ export function pkiConformance(subject: () => Subject): void {
       });
     });
 
-    it('of a kubeconfig issued now is the new one alone', async () => {
+    it('a kubeconfig issued after that trusts the new CA alone', async () => {
       const ca = caOf(await change('kubernetes'));
       const kubeconfig: unknown = parse((await subject().first.kubeconfig()).expose());
       const [{ cluster }] = (kubeconfig as { clusters: [{ cluster: { 'certificate-authority-data': string } }] })
@@ -270,7 +270,7 @@ export function pkiConformance(subject: () => Subject): void {
         reason: 'unknown-authority',
       });
 
-      expect(await effect('talos', 'Accepting', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
+      expect(await effect(['talos'], 'Accepting', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
 
       expect(await root()).toEqual({
         issuing: prints([ca.old.certificate]),
@@ -285,7 +285,7 @@ export function pkiConformance(subject: () => Subject): void {
       const ca = caOf(await change('talos'));
 
       // Over one connection, which began under the old certificate.
-      expect(await effect('talos', 'Issuing', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
+      expect(await effect(['talos'], 'Issuing', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
 
       expect(await root()).toEqual({
         issuing: prints([ca.new.certificate]),
@@ -309,7 +309,7 @@ export function pkiConformance(subject: () => Subject): void {
       const { first } = subject();
       const ca = caOf(await change('talos'));
 
-      expect(await effect('talos', 'Dropping', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
+      expect(await effect(['talos'], 'Dropping', TALOS_ONLY, 5_000)).toEqual(TALOS_ONLY);
 
       const proof = await eventually('clients of the old CA are refused', 10_000, async () => {
         const found = await proveRefused({
