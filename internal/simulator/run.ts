@@ -61,7 +61,8 @@ export interface Checker {
 
 /** How a run ended. */
 export interface RunResult {
-  readonly end: 'done' | 'gone' | 'blocked' | 'stuck';
+  /** `broken`: a property was, and the run ended there. */
+  readonly end: 'done' | 'gone' | 'blocked' | 'stuck' | 'broken';
   readonly operation: TalosOperation | undefined;
   readonly violations: readonly Violation[];
   /** Names of the mutating calls in their order. */
@@ -196,10 +197,11 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
         input.watch.look();
         const now = world.clock.monotonic();
         if (decision.kind === 'act' || lastHappening(input.scenario) > now) actedAt = now;
-        return now >= endsAt || now - actedAt >= QUIET_MS;
+        return input.watch.violations.length > 0 || now >= endsAt || now - actedAt >= QUIET_MS;
       }),
     );
     process.die();
+    if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts };
     if (ended !== 'died') {
       const isBlocked = store.operations.get(NAME)?.status.phase === 'Paused';
       return { end: ended === 'stopped' ? (isBlocked ? 'blocked' : 'stuck') : ended, looks, restarts };

@@ -6,7 +6,8 @@ export function failuresOf(scenario: Scenario, result: RunResult): string[] {
     ({ property, at, message }) => `${property} at ${(at / 1_000).toFixed(1)} s: ${message}`,
   );
   const unfired = (scenario.faults ?? []).filter((fault) => !result.fired.some((each) => each.at === fault.at));
-  for (const fault of unfired) failures.push(`the planned fault ${textOf(fault)} never happened`);
+  for (const fault of result.end === 'broken' ? [] : unfired)
+    failures.push(`the planned fault ${textOf(fault)} never happened`);
   if (!isExpectedEnd(scenario, result)) {
     const status = result.operation?.status;
     failures.push(
@@ -18,7 +19,8 @@ export function failuresOf(scenario: Scenario, result: RunResult): string[] {
 
 /** A run is done; one that was deleted may be gone. */
 function isExpectedEnd({ happenings = [] }: Scenario, { end }: RunResult): boolean {
-  if (end === 'done') return true;
+  // What was broken is told already.
+  if (end === 'done' || end === 'broken') return true;
   return end === 'gone' && happenings.some(({ what }) => what === 'delete');
 }
 
