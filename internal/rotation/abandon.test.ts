@@ -55,6 +55,20 @@ describe('taking the new certificate authorities back', () => {
     });
   });
 
+  it('does not let a machine distrust the new CA while another still shows a certificate of it', () => {
+    const except = { w1: { stands: 'Accepting', runs: 'Issuing' } } as const;
+
+    expect(deleted({ stage: 'Issuing', targets: ['talos'], stands: 'Accepting', except })).toMatchObject({
+      kind: 'wait',
+      reason: 'Reverting',
+      message: "taking the new CAs back: w1: apid's certificate is issued by afafafafafaf; expected a01da01da01d",
+    });
+  });
+
+  it('sends nothing where the record is gone: nobody knows what was new', () => {
+    expect(deleted({ store: { material: undefined } })).toMatchObject({ effect: { kind: 'abandon' } });
+  });
+
   it('touches nothing while etcd is not whole', () => {
     const except = { cp2: { talos: { etcdService: { running: true, healthy: false } } } };
 
