@@ -91,7 +91,9 @@ const NAME = 'rotate';
 /** A person starts the program again this long after it died. */
 const RESTART_MS = 1_500;
 const SAFETY_MS = 1_800_000;
-const LIVENESS_MS = 5_400_000;
+const LIVENESS_MS = 3_600_000;
+/** Ten times what a long rotation takes: whoever looks more often goes round in circles. */
+const MAX_LOOKS = 6_000;
 const AFTERMATH_MS = 60_000;
 /** Nothing was done for so long after the last disturbance: it does not go on by itself any more. */
 const QUIET_MS = 1_500_000;
@@ -197,7 +199,7 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
         input.watch.look();
         const now = world.clock.monotonic();
         if (decision.kind === 'act' || lastHappening(input.scenario) > now) actedAt = now;
-        return input.watch.violations.length > 0 || now >= endsAt || now - actedAt >= QUIET_MS;
+        return input.watch.violations.length > 0 || now >= endsAt || now - actedAt >= QUIET_MS || looks >= MAX_LOOKS;
       }),
     );
     process.die();

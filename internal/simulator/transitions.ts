@@ -205,7 +205,11 @@ export function beginReboot(world: World, machine: SimMachine): void {
   if (machine.isRebooting) return;
   machine.isRebooting = true;
   world.trace(`${machine.name} reboot begins`);
-  later(world, machine, world.timing.shutdown, () => powerOff(world, machine, world.timing.boot));
+  later(world, machine, world.timing.shutdown, () => {
+    // etcd hands over by itself when it is stopped in order (`talos-behaviour` 4.1).
+    world.etcd.forfeit(machine);
+    powerOff(world, machine, world.timing.boot);
+  });
 }
 
 /** Takes a machine away, and brings it back after `boot`; never where that is undefined. */

@@ -132,6 +132,8 @@ export function createWorkloads(): Workloads {
       for (const pod of workloads.pods) pod.startedAt -= DAY_MS;
     },
     control(world) {
+      for (const pod of workloads.pods.filter(({ node }) => node !== undefined && world.find(node) === undefined))
+        remove(pod);
       restartDaemon(world);
       for (const deployment of workloads.deployments) {
         const pods = workloads.pods.filter((pod) => pod.app === deployment.name && !pod.leaving);
