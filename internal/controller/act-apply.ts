@@ -42,17 +42,21 @@ async function changeConfig(
   const seen = actor.observed.observation.machines.find((each) => each.name === machine.name);
   if (seen === undefined || !seen.talos.known)
     throw new EffectRefusedError(`${machine.name} was not observed; nothing was sent`);
-  const { version, configDigest } = seen.talos.value;
+  const { version, configDigest, bootId } = seen.talos.value;
   await actor.session.talos(machine, async (client) => {
     const before = (await client.configuration('active')).config.expose();
     if (digestOf(before) !== configDigest) {
       throw new EffectRefusedError(`the configuration of ${machine.name} changed while we looked; nothing was sent`);
     }
+    // The boot on record is what later proves that its etcd has started since.
+    if ((await client.bootId()) !== bootId) {
+      throw new EffectRefusedError(
+        `${machine.name} is in another boot than the one that was observed; nothing was sent`,
+      );
+    }
     const config = rendered(() => render(before, version));
-    await client.apply(
-      { config: Secret.of('machine-config', config), mode: 'NO_REBOOT' },
-      { deadlineMs: APPLY_DEADLINE_MS },
-    );
+    const deadlineMs = timeLeft(actor, machine.name);
+    await client.apply({ config: Secret.of('machine-config', config), mode: 'NO_REBOOT' }, { deadlineMs });
     const after = (await client.configuration('active')).config.expose();
     if (after !== config) {
       throw new EffectRefusedError(
@@ -61,6 +65,16 @@ async function changeConfig(
     }
   });
 }
+
+/** What is left of the time that was noted before the call; after it nothing of ours may still land. */
+export function timeLeft(actor: Actor, machine: string): number {
+  const left = actor.deadline - actor.ports.clock.now();
+  if (left < LEAST_TIME_MS) throw new EffectRefusedError(`${machine} took too long to answer; nothing was sent`);
+  return left;
+}
+
+/** Less than this is no time for a call. */
+const LEAST_TIME_MS = 1_000;
 
 /** A configuration that may not be touched was not: nothing is in flight after that. */
 function rendered(render: () => string): string {

@@ -1,5 +1,6 @@
 import { cordonNode, drainRound, uncordonNode } from '../../pkg/kube/index.ts';
 import type { Actor } from './act.ts';
+import { timeLeft } from './act-apply.ts';
 import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import { viaAny } from './observe-kubernetes.ts';
@@ -43,7 +44,7 @@ export async function reboot(actor: Actor, machine: ListedMachine): Promise<void
         `${machine.name} is in another boot than the one that was observed; it was not rebooted`,
       );
     }
-    await client.reboot('DEFAULT', { deadlineMs: REBOOT_DEADLINE_MS });
+    await client.reboot('DEFAULT', { deadlineMs: timeLeft(actor, machine.name) });
   });
   actor.session.forget(machine);
 }

@@ -18,6 +18,8 @@ export interface Actor {
   readonly observed: Observed;
   /** Uid of the operation. */
   readonly owner: string;
+  /** Until when a call that changes a machine may be under way, milliseconds since the epoch; noted before the effect. */
+  readonly deadline: number;
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
 }
 

@@ -103,7 +103,8 @@ type Act = Extract<Decision, { kind: 'act' }>;
 async function perform(shell: Shell, observed: Observed, decision: Act): Promise<Reconciled> {
   const { observation } = observed;
   const { effect } = decision;
-  const calls = callsOf(observation, effect);
+  const deadline = shell.ports.clock.now() + (effect.kind === 'reboot' ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS);
+  const calls = callsOf(observation, effect, deadline);
   const before = observation.operation.status.caRotation;
   // Whatever must survive a crash is durable before the effect leaves.
   const mark: StatusPatch = {
@@ -113,7 +114,7 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
   let operation = observation.operation;
   if (Object.keys(mark).length > 0) operation = await write(shell, observation, operation, { decision, patch: mark });
   await audit(shell, decision, operation, { phase: 'before' });
-  const actor: Actor = { ...shell, observed, owner: operation.metadata.uid };
+  const actor: Actor = { ...shell, observed, owner: operation.metadata.uid, deadline };
   let failure: unknown;
   let outcome: EffectOutcome = 'ok';
   try {
@@ -194,7 +195,7 @@ async function write(
 }
 
 /** The calls that may still land after a lost reply: those that change a machine. */
-function callsOf(observation: Observation, effect: Effect): CaRotationStatus['inFlight'] {
+function callsOf(observation: Observation, effect: Effect, until: number): CaRotationStatus['inFlight'] {
   const machines =
     effect.kind === 'apply-configs'
       ? effect.machines
@@ -202,7 +203,7 @@ function callsOf(observation: Observation, effect: Effect): CaRotationStatus['in
         ? [effect.machine]
         : [];
   const isReboot = effect.kind === 'reboot';
-  const deadline = new Date(observation.now + (isReboot ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS)).toISOString();
+  const deadline = new Date(until).toISOString();
   return machines.map((name) => {
     const machine = observation.machines.find((each) => each.name === name);
     return {

@@ -36,7 +36,7 @@ export function statusOf(input: StatusInput): OperationStatus {
     reason: decision.reason,
     message: decision.message,
     conditions: conditionsOf(status, decision, now),
-    caRotation: { ...caRotation, ...namesOf(observation) },
+    caRotation: { ...caRotation, ...namesOf(status, observation) },
     history: historyOf(status, { time: now, stage, reason: decision.reason, message: decision.message }),
     ...(stage === 'Done' && status.completedAt === undefined ? { completedAt: now } : {}),
   };
@@ -47,8 +47,9 @@ function entered(status: OperationStatus, now: string): OperationStatus['caRotat
   return { ...status.caRotation, stageStartedAt: now, etcdRestarted: [] };
 }
 
-function namesOf({ store }: Observation): Partial<OperationStatus['caRotation']> {
-  if (store.material === undefined) return {};
+/** Frozen with the first look at the record: one that says something else later is found out by comparing with these. */
+function namesOf(status: OperationStatus, { store }: Observation): Partial<OperationStatus['caRotation']> {
+  if (store.material === undefined || status.caRotation.certificates.length > 0) return {};
   const entries = Object.entries(store.material) as [
     keyof typeof store.material,
     NonNullable<(typeof store.material)['talos']>,
