@@ -21,7 +21,7 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
 
   // A test that fails must not fail those after it.
   afterEach(async () => {
-    for (const machine of cluster.machines) await machine.mend();
+    for (const machine of cluster?.machines ?? []) await machine.mend();
   });
 
   afterAll(async () => {
