@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
+/** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
+const NIGHTLY = ['test/conformance/talos/three-control-planes.test.ts', 'test/e2e/rotate-all.test.ts'];
+
 /**
- * Three projects. `unit` needs nothing but Node and stays under a minute.
- * `simulation` rotates clusters in memory under every fault. `real`
- * drives real components (talosctl, etcd, kube-apiserver, Talos itself); its
- * files run one after the other, because they share two cores and one cluster.
+ * Projects, one after the other. `unit` needs nothing but Node and stays under a
+ * minute. `simulation` rotates clusters in memory under every fault. `real` and
+ * `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself);
+ * their files run one after the other, because they share two cores and one cluster.
  */
 export default defineConfig({
   test: {
@@ -20,6 +23,7 @@ export default defineConfig({
           ],
           setupFiles: ['./test/support/setup.ts'],
           testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -30,19 +34,31 @@ export default defineConfig({
           setupFiles: ['./test/support/setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
         },
       },
-      {
-        test: {
-          name: 'real',
-          include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
-          setupFiles: ['./test/support/setup.ts'],
-          globalSetup: ['./test/support/real-parts.ts'],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 600_000,
-        },
-      },
+      realProject('real', {
+        include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
+        exclude: NIGHTLY,
+        order: 2,
+      }),
+      realProject('nightly', { include: NIGHTLY, exclude: [], order: 3 }),
     ],
   },
 });
+
+function realProject(name: string, files: { include: string[]; exclude: string[]; order: number }) {
+  return {
+    test: {
+      name,
+      include: files.include,
+      exclude: files.exclude,
+      setupFiles: ['./test/support/setup.ts'],
+      globalSetup: ['./test/support/real-parts.ts'],
+      fileParallelism: false,
+      testTimeout: 120_000,
+      hookTimeout: 600_000,
+      sequence: { groupOrder: files.order },
+    },
+  };
+}
