@@ -5,6 +5,7 @@ import {
   type CertificatesOfKey,
   ETCD_CERTIFICATES,
   ETCD_ROOT,
+  isTalosError,
   KUBELET_SECRETS,
   KUBERNETES_ROOT,
   OS_ROOT,
@@ -25,7 +26,7 @@ import { authoritiesOf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import type { ClusterState } from './ports.ts';
 import type { Session } from './session.ts';
-import type { ConfigReader } from './standing.ts';
+import { type ConfigReader, digestOf } from './standing.ts';
 import { readingOf } from './unknown.ts';
 
 /** Everything that the observation of one machine is made from. */
@@ -81,10 +82,11 @@ function toNode(node: NodeView, { now, owner, heartbeats }: MachineInput): NodeR
 
 async function readTalos(client: TalosMachine, { machine, state, configs }: MachineInput): Promise<TalosReading> {
   const isPlane = machine.role === 'controlplane';
-  const [version, bootId, active, services, pki, plane] = await Promise.all([
+  const [version, bootId, active, kept, services, pki, plane] = await Promise.all([
     client.version(),
     client.bootId(),
     client.configuration('active'),
+    readKept(client),
     client.services(),
     readPki(client, state, isPlane),
     isPlane ? readPlane(client) : undefined,
@@ -94,6 +96,7 @@ async function readTalos(client: TalosMachine, { machine, state, configs }: Mach
     version: version.tag.replace(/^v/, ''),
     bootId,
     configDigest: digest,
+    ...(kept === undefined ? {} : { keptDigest: digestOf(kept) }),
     standing,
     pki,
     kubelet: toService(services.find((service) => service.id === 'kubelet')),
@@ -101,6 +104,16 @@ async function readTalos(client: TalosMachine, { machine, state, configs }: Mach
       ? {}
       : { etcdService: toService(services.find((service) => service.id === 'etcd')), ...plane }),
   };
+}
+
+/** The configuration as it is on the STATE partition; `undefined` where the machine does not show that file. */
+async function readKept(client: TalosMachine): Promise<string | undefined> {
+  try {
+    return (await client.readFile('/system/state/config.yaml')).toString('utf8');
+  } catch (error) {
+    if (isTalosError(error, 'not-found', 'unsupported', 'refused', 'permission')) return undefined;
+    throw error;
+  }
 }
 
 function toService(service: ServiceStatus | undefined): ServiceReading {

@@ -65,6 +65,8 @@ export interface TalosReading {
   readonly bootId: string;
   /** SHA-256 of the configuration's bytes. */
   readonly configDigest: string;
+  /** SHA-256 of the configuration that the next boot will start with; absent where the machine does not show it. */
+  readonly keptDigest?: string;
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
   readonly pki: PkiReading;
   readonly kubelet: ServiceReading;

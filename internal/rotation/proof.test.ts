@@ -209,3 +209,20 @@ describe('a proof that does not come', () => {
     });
   });
 });
+
+describe('a machine whose disk does not hold what it runs', () => {
+  it('is not proved: the next boot would go back', () => {
+    const talos = { configDigest: 'runs', keptDigest: 'keeps' };
+
+    expect(ask('cp1', { targets: ['etcd'], except: { cp1: { talos } } })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'cp1: the configuration that it keeps for the next boot is not the one that it runs',
+    });
+  });
+
+  it('is proved once both are the same', () => {
+    const talos = { configDigest: 'same', keptDigest: 'same' };
+
+    expect(ask('cp1', { targets: ['etcd'], except: { cp1: { talos } } })).toBeUndefined();
+  });
+});

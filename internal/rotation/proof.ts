@@ -15,7 +15,11 @@ export function appliedTo(context: Context, machine: MachineObservation) {
  * answer on it where Talos restarts it, and its kubelet must be back.
  */
 export function unproved(context: Context, machine: KnownMachine): Blocker | undefined {
-  const { kubelet } = machine.talos.value;
+  const { kubelet, configDigest, keptDigest } = machine.talos.value;
+  // An apply is answered before the configuration is on the disk; with a full STATE the next boot would go back.
+  if (keptDigest !== undefined && keptDigest !== configDigest) {
+    return proving(machine, 'the configuration that it keeps for the next boot is not the one that it runs');
+  }
   for (const target of context.targets) {
     const found = foundInstead(context, machine, target);
     if (found !== undefined) return proving(machine, found);
