@@ -1,4 +1,5 @@
 import type { SimMachine } from './machine.ts';
+import { prints } from './material.ts';
 import type { SimStore } from './store.ts';
 import { beginReboot, powerOff, powerOn, storeConfiguration } from './transitions.ts';
 import type { World } from './world.ts';
@@ -8,6 +9,8 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'reboot'; readonly machine: string }
   | { readonly what: 'power-loss'; readonly machine: string; readonly forMs: number }
   | { readonly what: 'cut-off'; readonly machine: string; readonly forMs: number }
+  /** etcd of one control plane crashes and stays away, everything else on it runs. */
+  | { readonly what: 'etcd-stop'; readonly machine: string; readonly forMs: number }
   /** Somebody adds a comment, or takes it away again. */
   | { readonly what: 'edit'; readonly machine: string }
   /** Every connection of etcd breaks once. */
@@ -43,6 +46,9 @@ function happen(world: World, store: SimStore, operation: string, happening: Hap
       return;
     case 'cut-off':
       if (machine !== undefined) cutOff(world, machine, happening.forMs);
+      return;
+    case 'etcd-stop':
+      if (machine !== undefined) stopEtcd(world, machine, happening.forMs);
       return;
     case 'edit':
       if (machine?.isUp === true) edit(world, machine);
@@ -89,6 +95,20 @@ function cutOff(world: World, machine: SimMachine, forMs: number): void {
   world.etcd.update();
   world.clock.schedule(forMs, () => {
     machine.isCutOff = false;
+    world.etcd.update();
+  });
+}
+
+function stopEtcd(world: World, { boot, name, plane }: SimMachine, forMs: number): void {
+  if (plane === undefined || !plane.etcd.isRunning) return;
+  plane.etcd.isRunning = false;
+  plane.etcd.instance += 1;
+  world.etcd.update();
+  world.clock.schedule(forMs, () => {
+    // A boot in between has started it already.
+    if (world.find(name)?.boot !== boot) return;
+    plane.etcd.isRunning = true;
+    plane.etcd.pool = prints(world.find(name)?.taken.etcd?.bundle ?? []);
     world.etcd.update();
   });
 }

@@ -51,6 +51,7 @@ function happeningsOf(random: Random, base: Scenario): Happening[] {
       () => ({ at, what: 'reboot', machine }),
       () => ({ at, what: 'power-loss', machine, forMs }),
       () => ({ at, what: 'cut-off', machine, forMs }),
+      () => ({ at, what: 'etcd-stop', machine: random.pick(planes), forMs }),
       () => ({ at, what: 'edit', machine }),
       () => ({ at, what: 'cut-etcd' }),
       () => ({ at, what: 'leader' }),
