@@ -82,7 +82,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenarios: [ETCD],
   },
   {
-    name: 'gates before a reboot are not asked',
+    name: 'gates and proofs are not asked before a reboot',
     row: 'C11 G1 quorum gate',
     edits: [
       edit(
@@ -94,6 +94,11 @@ export const MUTANTS: readonly Mutant[] = [
         'internal/rotation/gates/index.ts',
         'export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];',
         'export const AFTER_REBOOT: readonly Gate[] = [];',
+      ),
+      edit(
+        'internal/rotation/proof.ts',
+        "return machine.role === 'controlplane' ? apiServerUnproved(context, machine) : undefined;",
+        'return undefined;',
       ),
     ],
     // Gates are asked of a cluster that is not well: one etcd is away, its machine answers.
