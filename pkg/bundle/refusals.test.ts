@@ -200,14 +200,16 @@ describe('a bundle is refused, with file, line and field', () => {
   });
 
   it('quickly and without a broken stack where the text nests 100,000 levels', async () => {
-    const start = performance.now();
+    const start = process.cpuUsage();
 
     const { kind } = await refusal('['.repeat(100_000));
     const mappings = await refusal(Array.from({ length: 3000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join(''));
 
     expect(kind).toBe('malformed');
     expect(mappings.kind).toBe('malformed');
-    expect(performance.now() - start).toBeLessThan(5_000);
+    // Processor time: what else the machine does is no fault of ours.
+    const { user, system } = process.cpuUsage(start);
+    expect(user + system).toBeLessThan(5_000_000);
   });
 
   it('without a word of the secret that stands on the line', async () => {

@@ -95,6 +95,8 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
       bootId: () => guarded('BootID', () => 'boot-of-cp1'),
       configuration: () =>
         guarded('Configuration', () => ({ config: Secret.of('machine-config', config), version: 1n })),
+      // What it runs is what it keeps.
+      readFile: () => guarded('Read', () => Buffer.from(config)),
       services: () =>
         guarded('ServiceList', () => ['etcd', 'kubelet'].map((id) => ({ id, state: 'Running', healthy: true }))),
       containers: () =>
