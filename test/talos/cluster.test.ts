@@ -56,13 +56,12 @@ describeReal('three control planes and a worker', { tools: RIG_TOOLS, root: true
     return result.stdout;
   };
 
-  it('are up within two minutes and four gigabytes', () => {
+  it('are up within four gigabytes, and say after how long', () => {
     const { healthy } = cluster.milestones;
     const memory = Math.round(cluster.memory() / 2 ** 20);
     process.stderr.write(`talos 3+1: healthy after ${healthy ?? '(shared)'} ms, ${memory} MiB of anonymous memory\n`);
 
-    // Elsewhere other work shares the machine, and a time says little.
-    if (process.env.CI === 'true') expect(healthy ?? 0).toBeLessThanOrEqual(120_000);
+    // The time is printed and not judged: other work may share the machine.
     expect(memory).toBeLessThanOrEqual(4096);
   });
 
