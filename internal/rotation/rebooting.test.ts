@@ -176,6 +176,16 @@ describe('a boot that does not change', () => {
   });
 });
 
+describe('a machine that was never asked', () => {
+  it('is asked even if the program was away for more than twenty minutes after it wrote the marker', () => {
+    expect(decide(asked(5_000))).toMatchObject({
+      kind: 'act',
+      effect: { kind: 'reboot', machine: 'cp2' },
+      message: 'cp2 still reports boot boot-1; asking again',
+    });
+  });
+});
+
 describe('a machine that is back in another boot', () => {
   it('is let back and counted once everything is whole', () => {
     expect(decide(asked(60, ANOTHER))).toEqual({

@@ -59,10 +59,15 @@ function away(context: Context, name: string, why: Blocker | undefined): Decisio
     : waitFor({ reason: 'RebootingEtcd', message });
 }
 
+/** Whoever was away for the twenty minutes, after the marker and before the call, has not asked at all. */
+function wasAskedAgain({ status }: Context): boolean {
+  return status.etcdRebootSince === undefined || status.etcdRestartedAt !== status.etcdRebootSince;
+}
+
 /** Asks again for a reboot that did not happen, behind the same gates as the first time. */
 function sameBoot(context: Context, machine: KnownMachine): Decision {
   const message = `${machine.name} still reports boot ${context.status.etcdRebootBootID}`;
-  if (isOverdue(context)) {
+  if (isOverdue(context) && wasAskedAgain(context)) {
     return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
   }
   if (elapsedSince(context, context.status.etcdRestartedAt) < context.settings.rebootRetryMs) {
