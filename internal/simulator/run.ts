@@ -31,6 +31,8 @@ export interface Scenario {
   readonly happenings?: readonly Happening[];
   readonly settings?: Partial<Settings>;
   readonly timing?: Partial<Timing>;
+  /** How long our program stays away after it died; 1.5 s unless given. */
+  readonly awayMs?: number;
 }
 
 /** A property of the world that was broken, and when. */
@@ -210,7 +212,8 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
     }
     world.trace(`${process.name} died`);
     if (restarts > 200) return { end: 'stuck', looks, restarts };
-    await world.clock.run(world.clock.sleep(RESTART_MS));
+    await world.clock.run(world.clock.sleep(input.scenario.awayMs ?? RESTART_MS));
+    actedAt = world.clock.monotonic();
   }
 }
 

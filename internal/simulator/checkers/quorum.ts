@@ -41,7 +41,7 @@ function tooFew({ world }: Moment, machine: SimMachine): string | undefined {
   const others = world.planes().filter((each) => each !== machine && world.etcd.isHealthy(each)).length;
   return others >= needed(total)
     ? undefined
-    : `${machine.name} is rebooted while only ${others} of ${total} others serve`;
+    : `${machine.name} is rebooted while ${others} of the other ${total - 1} members serve`;
 }
 
 function lost({ world }: Moment): string | undefined {
