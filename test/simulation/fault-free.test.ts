@@ -27,6 +27,14 @@ describe('a rotation without any fault', () => {
     expect(failuresOf(scenario, result)).toEqual([]);
   });
 
+  it('does not wait for workers whose kubelets no API server takes any more', async () => {
+    const scenario = plain('3+12', ['kubernetes'], 3);
+
+    const result = await simulate(scenario);
+
+    expect(failuresOf(scenario, result)).toEqual([]);
+  });
+
   it('is the same twice, to the last line', async () => {
     const scenario = plain('3+1', ['talos', 'etcd'], 7);
 

@@ -8,7 +8,7 @@ export function effectBudget(): Checker {
     end(moment) {
       const { faults, scenario, world, operation } = moment;
       if (operation?.status.stage !== 'Done') return undefined;
-      const count = (prefix: string): number => faults.calls.filter((call) => call.startsWith(prefix)).length;
+      const count = (name: string): number => faults.calls.filter((call) => call === name).length;
       const isRolled = scenario.targets.includes('etcd');
       const slack = isFaulted(moment) ? 3 + 4 * faults.fired.length + 2 * (scenario.happenings ?? []).length : 0;
       for (const machine of world.machines()) {
