@@ -9,8 +9,11 @@ const THOROUGH = [
   'internal/rotation/{loop,properties}.test.ts',
   'internal/store/{crash,embedded-store}.test.ts',
   'pkg/bundle/envelope.test.ts',
+  'pkg/kube/{client,kubeconfig}.test.ts',
   'pkg/machineconfig/{laws,hard-input}.test.ts',
+  'pkg/pki/{import,service-account-key,rsa-second-reader}.test.ts',
   'pkg/talos/{limits,trust,resources}.test.ts',
+  'test/architecture/generated.test.ts',
   'test/support/artefact.test.ts',
 ];
 
