@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../internal/controller/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { talosCluster } from '../talos/cluster.ts';
+import { discardSharedClusters } from '../talos/shared.ts';
 import { startTraffic } from '../talos/traffic.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import { bundleIn, expectHealthy, expectIdentityKept, expectNothingLeft, takeBefore } from './end-state.ts';
@@ -31,6 +32,7 @@ const MOMENTS: readonly (Partial<AuditEntry> & { readonly effect: string; readon
 
 describeReal('the etcd CA of three control planes, with the process killed again and again', NEEDS, () => {
   it('ends as if nothing had happened: one set of keys, six reboots, no lost write', async () => {
+    await discardSharedClusters();
     await using cluster = await talosCluster({ controlPlanes: 3, workers: 0, name: 'kills30' });
     await using directory = await operatorDirectory(cluster);
     const before = await takeBefore(cluster);

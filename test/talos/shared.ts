@@ -35,6 +35,13 @@ export async function discardSharedCluster(shape: SharedShape): Promise<void> {
   await removeCluster(name, cgroupVersion());
 }
 
+/** Takes down every shared cluster: a suite with a cluster of its own has the processors to itself. */
+export async function discardSharedClusters(): Promise<void> {
+  for (const shape of Object.keys(SHAPES) as SharedShape[]) {
+    if (readRecord(SHAPES[shape].name) !== undefined) await discardSharedCluster(shape);
+  }
+}
+
 /** Takes down every cluster of this test run; called once, by the process that started the run. */
 export async function removeClustersOfRun(): Promise<void> {
   for (const name of recordedClusters()) {
