@@ -1,15 +1,12 @@
-import type {
-  CaTarget,
-  HANDOFF_ANNOTATION,
-  OperationSpec,
-  OperationStatus,
-  TalosOperation,
-} from '../../api/v1alpha1/index.ts';
-import type { RotationRecord, SecretsBundle } from '../../pkg/bundle/index.ts';
+import type { CaTarget, OperationSpec, OperationStatus, TalosOperation } from '../../api/v1alpha1/index.ts';
+import type { RotationRecord } from '../../pkg/bundle/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import type { KubeClient, KubeClientOptions } from '../../pkg/kube/index.ts';
 import type { CertificateAndKey, Fingerprint } from '../../pkg/pki/index.ts';
 import type { Identity, TalosMachine, TlsProbe, TlsProbeOptions } from '../../pkg/talos/index.ts';
+import type { AuditEntry, ClusterState } from '../store/index.ts';
+
+export type { AuditEntry, ClusterState };
 
 /** One HTTPS request with a client certificate, for endpoints that refuse in HTTP and not in TLS. The server is not verified. */
 export interface HttpsProbe {
@@ -35,26 +32,6 @@ export interface Connections {
   /** One raw TLS handshake, read to its end. */
   probeTls(options: TlsProbeOptions): Promise<TlsProbe>;
   probeHttps(probe: HttpsProbe): Promise<HttpsOutcome>;
-}
-
-/** One line of the audit trail: before and after every change of the world. */
-export interface AuditEntry {
-  readonly time: string;
-  readonly operation: string;
-  readonly stage: string;
-  readonly effect: string;
-  readonly machine?: string;
-  readonly phase: 'before' | 'after';
-  readonly outcome?: 'ok' | 'refused' | 'unknown';
-  readonly message: string;
-}
-
-/** Everything about one cluster that must outlive the process. */
-export interface ClusterState {
-  readonly bundle: SecretsBundle;
-  /** The bundle before it was replaced; there until the operation is settled. */
-  readonly previous: SecretsBundle | undefined;
-  readonly record: RotationRecord | undefined;
 }
 
 /** The store as the engine uses it; each write is durable when its promise resolves. */
@@ -90,9 +67,6 @@ export interface OperationChange {
   /** `true` removes the hand-off annotation. */
   readonly dropHandoff?: boolean;
 }
-
-/** Name of the annotation that `dropHandoff` removes. */
-export type HandoffAnnotation = typeof HANDOFF_ANNOTATION;
 
 /** Everything that the shell reaches the world through. */
 export interface Ports {

@@ -1,10 +1,4 @@
-import {
-  type CaTarget,
-  DEFAULT_CA_TARGETS,
-  handoffToken,
-  ROTATION_FINALIZER,
-  sortCaTargets,
-} from '../../api/v1alpha1/index.ts';
+import { type CaTarget, DEFAULT_CA_TARGETS, ROTATION_FINALIZER, sortCaTargets } from '../../api/v1alpha1/index.ts';
 import { abandoned } from './abandon.ts';
 import { type Context, DEFAULT_SETTINGS, type Settings, type Step } from './context.ts';
 import { blockedBy, type Decision, waitFor } from './decision.ts';
@@ -93,9 +87,4 @@ export function needsOf({ operation, store }: Pick<Observation, 'operation' | 's
     controlPlanePods: stage !== 'Done',
     refusals: stage === 'Finalizing' && store.bundleReplaced,
   };
-}
-
-/** Whether this annotation value acknowledges the hand-off of the given operation. */
-export function acknowledges(operation: Observation['operation'], token: string): boolean {
-  return token !== '' && token === handoffToken(operation.status.caRotation);
 }
