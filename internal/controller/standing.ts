@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import {
@@ -42,7 +42,7 @@ export function createConfigReader(): ConfigReader {
 
 /** SHA-256 of a configuration's bytes, lower-case hex. */
 export function digestOf(config: string): string {
-  return createHash('sha256').update(config, 'utf8').digest('hex');
+  return hash('sha256', config, 'hex');
 }
 
 /** Where a machine's configuration stands for every target, compared with the record and the bundle. */

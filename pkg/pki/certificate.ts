@@ -1,6 +1,7 @@
-import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
+import { hash, type KeyObject, X509Certificate } from 'node:crypto';
 import { PkiError } from './errors.ts';
 import { type PemBlock, scanPem, writePemBlock } from './pem.ts';
+import { remembered } from './remember.ts';
 import type { PrivateKeyPem } from './secret.ts';
 import { readX509 } from './x509-fields.ts';
 
@@ -105,6 +106,12 @@ export function parseCertificates(pem: string, where?: string): Certificate[] {
  * bundle with `broken` problems trusts less than it seems to.
  */
 export function scanCertificates(pem: string): BundleScan {
+  return scanned(pem);
+}
+
+const scanned = remembered(scanBundle);
+
+function scanBundle(pem: string): BundleScan {
   const scan = scanPem(pem);
   const problems: BundleProblem[] = scan.problems.map((problem) => ({ kind: 'broken', ...problem }));
   const certificates: Certificate[] = [];
@@ -170,7 +177,7 @@ export function algorithmOf(key: KeyObject): CertificateAlgorithm {
 
 /** SHA-256 of `bytes` as a {@link Fingerprint}. */
 export function sha256(bytes: Uint8Array): Fingerprint {
-  return createHash('sha256').update(bytes).digest('hex') as Fingerprint;
+  return hash('sha256', bytes, 'hex') as Fingerprint;
 }
 
 const CURVES: Readonly<Record<string, KeyAlgorithm>> = {

@@ -83,8 +83,15 @@ export function keyAlgorithm(key: PrivateKeyPem): CertificateAlgorithm {
 
 /** SHA-256 of the SubjectPublicKeyInfo of the key's public half; safe to print. */
 export function keyFingerprint(key: PrivateKeyPem): Fingerprint {
-  return sha256(createPublicKey(keyObjectOf(key)).export({ type: 'spki', format: 'der' }));
+  const known = fingerprints.get(key);
+  if (known !== undefined) return known;
+  const fingerprint = sha256(createPublicKey(keyObjectOf(key)).export({ type: 'spki', format: 'der' }));
+  fingerprints.set(key, fingerprint);
+  return fingerprint;
 }
+
+/** A key is decoded once; forgotten together with it. */
+const fingerprints = new WeakMap<PrivateKeyPem, Fingerprint>();
 
 /** Whether `key` is the private half of the key in `certificate`. */
 export function keyFits(certificate: Certificate, key: PrivateKeyPem): boolean {

@@ -1,8 +1,8 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
 /** Never stored and never printed: makes the identity below worthless outside this run of the program. */
-const salt = randomBytes(32);
+const salt = randomBytes(32).toString('hex');
 
 /** Lets deep equality of test runners and `node:assert` see two different secrets as different. */
 const identity = Symbol('secret identity');
@@ -20,13 +20,13 @@ const identity = Symbol('secret identity');
 export class Secret<Kind extends string = string> {
   readonly #kind: Kind;
   readonly #value: string;
-  /** A keyed digest with a salt of this run: equal for equal secrets, tells nothing about them. */
+  /** A digest with a salt of this run in front: equal for equal secrets, tells nothing about them. */
   readonly [identity]: string;
 
   private constructor(kind: Kind, value: string) {
     this.#kind = kind;
     this.#value = value;
-    this[identity] = createHmac('sha256', salt).update(kind).update('\0').update(value).digest('hex');
+    this[identity] = hash('sha256', `${salt}${kind}\0${value}`, 'hex');
     Object.freeze(this);
   }
 
@@ -75,5 +75,5 @@ export class Secret<Kind extends string = string> {
 export type PrivateKeyPem = Secret<'private-key'>;
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
