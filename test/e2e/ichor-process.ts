@@ -1,11 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AuditEntry } from '../../internal/controller/index.ts';
+import { output } from '../support/run.ts';
 
-const MAIN = join(fileURLToPath(import.meta.url), '..', '..', '..', 'cmd', 'ichor', 'main.ts');
+const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..');
+
+/** `ichor` as its sources. */
+const SOURCES = join(ROOT, 'cmd', 'ichor', 'main.ts');
+
+/** Builds `ichor` as it is shipped, from the sources of now, and says where it is. */
+export async function buildIchor(): Promise<string> {
+  await output(process.execPath, [join(ROOT, 'build.ts')], { cwd: ROOT });
+  return join(ROOT, 'dist', 'ichor.js');
+}
 
 /** One `ichor` in a process of its own, as people run it. */
 export interface IchorProcess {
@@ -17,9 +27,15 @@ export interface IchorProcess {
   kill9(): void;
 }
 
+/** Where an `ichor` is at home, and which one it is: its sources unless `program` names a built one. */
+export interface IchorOptions {
+  readonly home: string;
+  readonly program?: string | undefined;
+}
+
 /** Starts `ichor` with these arguments; nothing of the caller's terminal or home is used. */
-export function startIchor(args: readonly string[], options: { readonly home: string }): IchorProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function startIchor(args: readonly string[], options: IchorOptions): IchorProcess {
+  const child = spawn(process.execPath, [options.program ?? SOURCES, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: '1' },
   });
@@ -58,13 +74,21 @@ export async function untilAudit(
   seen: number,
   fits: (entry: AuditEntry) => boolean,
 ): Promise<AuditEntry | undefined> {
+  const path = join(directory, 'audit.jsonl');
   let over = false;
   void ichor.ended.then(() => {
     over = true;
   });
-  for (;;) {
-    const found = readAudit(directory).slice(seen).find(fits);
-    if (found !== undefined || over) return found;
+  for (let size = -1; ; ) {
+    const ended = over;
+    const now = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    // Asked two hundred times a second, so that it is read only when it has grown.
+    if (now !== size) {
+      size = now;
+      const found = readAudit(directory).slice(seen).find(fits);
+      if (found !== undefined) return found;
+    }
+    if (ended) return undefined;
     await sleep(5);
   }
 }

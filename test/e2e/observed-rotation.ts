@@ -28,6 +28,8 @@ export interface RotationRequest {
   readonly directory: string;
   /** Arguments after `cluster rotate-ca`: targets and options. */
   readonly args: readonly string[];
+  /** A built `ichor`; its sources unless given. */
+  readonly program?: string;
   /** Called with all output so far, about twice a second. */
   readonly onOutput?: (text: string) => void;
 }
@@ -43,7 +45,7 @@ export async function observeRotation(request: RotationRequest): Promise<Observe
   await using traffic = startTraffic({ servers: cluster.apiServers, credentials: credentialsIn(kubeconfig) });
   const started = performance.now();
   const args = ['cluster', 'rotate-ca', '--dir', directory, '--yes', '--follow', ...request.args];
-  const ichor = startIchor(args, { home: directory });
+  const ichor = startIchor(args, { home: directory, program: request.program });
   const usage = watchUsage(ichor);
   const follow = setInterval(() => request.onOutput?.(ichor.output()), 500);
   const hand = followKubeconfig(kubeconfig, traffic);

@@ -21,7 +21,7 @@ import {
 import { findKeyBytes, keysOf } from './key-scan.ts';
 import { type ObservedRotation, observeRotation } from './observed-rotation.ts';
 
-const NEEDS = { tools: ['machined', 'talosctl', 'kubectl'], root: true, linux: true };
+const NEEDS = { tools: ['machined', 'talosctl', 'kubectl', 'etcdctl'], root: true, linux: true };
 
 describeReal('four CAs of a 3+1 cluster of real Talos machines, with traffic', NEEDS, () => {
   let cluster: TalosCluster;
@@ -90,7 +90,7 @@ describeReal('four CAs of a 3+1 cluster of real Talos machines, with traffic', N
     await expectValidConfigurations(cluster);
   }, 120_000);
 
-  it('has the old talosconfig and kubeconfig refused everywhere', async () => {
+  it('has the old talosconfig, kubeconfig, etcd client and front-proxy certificate refused everywhere', async () => {
     await expectOldRefused(cluster, before, CA_TARGETS);
   }, 120_000);
 

@@ -6,11 +6,18 @@ import { talosCluster } from '../talos/cluster.ts';
 import { discardSharedClusters } from '../talos/shared.ts';
 import { startTraffic } from '../talos/traffic.ts';
 import { operatorDirectory } from './cluster-directory.ts';
-import { bundleIn, expectHealthy, expectIdentityKept, expectNothingLeft, takeBefore } from './end-state.ts';
+import {
+  bundleIn,
+  expectHealthy,
+  expectIdentityKept,
+  expectNothingLeft,
+  expectOldRefused,
+  takeBefore,
+} from './end-state.ts';
 import { readAudit, startIchor, untilAudit } from './ichor-process.ts';
 import { credentialsIn } from './kubeconfig-credentials.ts';
 
-const NEEDS = { tools: ['machined', 'talosctl', 'kubectl'], root: true, linux: true };
+const NEEDS = { tools: ['machined', 'talosctl', 'kubectl', 'etcdctl'], root: true, linux: true };
 
 /** Moments at which the process is killed, each as soon as the audit trail shows it. */
 const MOMENTS: readonly (Partial<AuditEntry> & { readonly effect: string; readonly phase: 'before' | 'after' })[] = [
@@ -66,6 +73,7 @@ describeReal('the etcd CA of three control planes, with the process killed again
     }
     const last = startIchor(args, { home: directory.path });
     const code = await last.ended;
+    await directory.handBack();
 
     expect(killed).toHaveLength(14);
     expect(code, last.output().slice(-3_000)).toBe(0);
@@ -79,6 +87,7 @@ describeReal('the etcd CA of three control planes, with the process killed again
     expect(report.failed, report.examples.join('\n')).toBe(0);
     expect(report.lostWrites).toBe(0);
     await expectHealthy(cluster);
+    await expectOldRefused(cluster, before, ['etcd']);
   }, 2_400_000);
 });
 

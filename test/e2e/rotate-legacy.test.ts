@@ -15,7 +15,7 @@ import {
 } from './end-state.ts';
 import { readAudit, startIchor } from './ichor-process.ts';
 
-const NEEDS = { tools: ['machined', 'talosctl', 'kubectl'], root: true, linux: true };
+const NEEDS = { tools: ['machined', 'talosctl', 'kubectl', 'etcdctl'], root: true, linux: true };
 
 describeReal('the default pair on a 1+1 cluster with the legacy configuration shape', NEEDS, () => {
   it('replaces the Talos and the Kubernetes CA, and nothing else, without a reboot', async () => {
