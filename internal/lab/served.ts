@@ -1,5 +1,5 @@
 import type { Certificate, CertificateAndKey, Fingerprint, LeafProfile } from '../../pkg/pki/index.ts';
-import type { SimMachine, World } from '../simulator/index.ts';
+import type { CertificateUse, SimMachine, World } from '../simulator/index.ts';
 
 /** What listens for one machine. */
 export interface Served {
@@ -10,17 +10,7 @@ export interface Served {
 }
 
 /** What a certificate is for: decides its subject, its usages and its names, as on a real machine. */
-export type LeafUse =
-  | 'apid-server'
-  | 'apid-client'
-  | 'trustd-server'
-  | 'etcd-server'
-  | 'etcd-peer'
-  | 'etcd-admin'
-  | 'etcd-apiserver'
-  | 'kube-apiserver'
-  | 'kubelet-client'
-  | 'front-proxy';
+export type LeafUse = CertificateUse;
 
 /** Real certificates for whatever CAs the configurations of a lab's machines hold, the user's own included. */
 export interface Certificates {

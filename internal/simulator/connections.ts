@@ -4,12 +4,13 @@ import type { Connections, HttpsOutcome, HttpsProbe } from '../controller/index.
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { createSimKube } from './kube-client.ts';
 import type { SimMachine } from './machine.ts';
+import type { Mint } from './mint.ts';
 import { createSimTalos } from './talos-client.ts';
 import { isListening, servingIssuer } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** The connections of one process of ours into a simulated world. */
-export function createSimConnections(world: World, process: SimProcess, faults: FaultPlan): Connections {
+export function createSimConnections(world: World<Mint>, process: SimProcess, faults: FaultPlan): Connections {
   return {
     talos: ({ name, address, trust, credentials }) =>
       createSimTalos({ world, process, faults, name, address, identity: { trust, credentials } }),
@@ -43,7 +44,7 @@ function endpointOf(world: World, host: string, port: number): Endpoint | undefi
   return undefined;
 }
 
-function probeTls(world: World, options: TlsProbeOptions): TlsProbe {
+function probeTls(world: World<Mint>, options: TlsProbeOptions): TlsProbe {
   const { host, port, trust, credentials } = options;
   const endpoint = endpointOf(world, host, port);
   if (endpoint === undefined) {
@@ -60,7 +61,7 @@ function probeTls(world: World, options: TlsProbeOptions): TlsProbe {
   return { verdict: 'accepted', detail: 'TLSv1.3 h2', chain, tookMs: 1 };
 }
 
-function probeHttps(world: World, probe: HttpsProbe): HttpsOutcome {
+function probeHttps(world: World<Mint>, probe: HttpsProbe): HttpsOutcome {
   const machine = world.at(probe.address);
   const issuer = world.mint.issuerOf(probe.credentials.certificate);
   const down: HttpsOutcome = { kind: 'unreachable', message: `connect ECONNREFUSED ${probe.address}:${probe.port}` };

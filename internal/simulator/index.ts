@@ -12,12 +12,14 @@ export {
   STORE_OUTCOMES,
 } from './faults.ts';
 export type { Happening } from './happenings.ts';
-export { type ApiReply, type ApiRequest, answer } from './kube-api.ts';
 // Internal: for the lab and for tests of the world itself.
+export type { CertificateUse, Holder, Issuer } from './issuer.ts';
+export { type ApiReply, type ApiRequest, answer } from './kube-api.ts';
 export type { SimMachine } from './machine.ts';
 export { createMint, type Mint, WORLD_START } from './mint.ts';
 export { pairsOfFaults, recoveryFaults, singleFaults } from './plans.ts';
 export { createRandom, type Random } from './random.ts';
+export { specOf } from './resources.ts';
 export {
   type Checker,
   type Moment,
@@ -28,7 +30,15 @@ export {
   type Violation,
 } from './run.ts';
 export { createSimStore, type SimStore } from './store.ts';
-export { MEASURED, type Timing } from './timing.ts';
-export { beginReboot, isApiServerReady, powerOff, powerOn, storeConfiguration } from './transitions.ts';
+export { MEASURED, type Span, type Timing } from './timing.ts';
+export { beginReboot, isApiServerReady, isListening, powerOff, powerOn, storeConfiguration } from './transitions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
-export { createWorld, type TraceLine, type World, type WorldOptions } from './world.ts';
+export {
+  createWorld,
+  type Foundation,
+  foundWorld,
+  type Placement,
+  type TraceLine,
+  type World,
+  type WorldOptions,
+} from './world.ts';

@@ -9,12 +9,13 @@ import {
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { type ApiReply, answer } from './kube-api.ts';
 import type { SimMachine } from './machine.ts';
+import type { Mint } from './mint.ts';
 import { isListening, servingIssuer } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** Everything that a client of a simulated API server needs. */
 export interface SimKubeOptions {
-  readonly world: World;
+  readonly world: World<Mint>;
   readonly process: SimProcess;
   readonly faults: FaultPlan;
   readonly options: KubeClientOptions;

@@ -24,6 +24,8 @@ export interface ApiServer extends Running {
   etcdPool: readonly Fingerprint[];
   /** Instance of the etcd that it has a connection to; such a connection is never verified again. */
   etcdLink: number | undefined;
+  /** It takes connections and answers nothing, not even health checks, until it ends or goes on. */
+  isFrozen: boolean;
 }
 
 /** kube-controller-manager: what it publishes as root CA is read at start. */
@@ -147,7 +149,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
       role === 'worker'
         ? undefined
         : {
-            apiServer: { ...running(), etcdPool, etcdLink: 1 },
+            apiServer: { ...running(), etcdPool, etcdLink: 1, isFrozen: false },
             controllerManager: { ...running(), rootCa: taken.kubernetes?.issuing },
             scheduler: running(),
             etcd: { ...running(), pool: etcdPool },

@@ -13,6 +13,7 @@ import {
   verifyChain,
 } from '../../pkg/pki/index.ts';
 import type { CertificatesOfKey } from '../../pkg/talos/index.ts';
+import type { Issuer } from './issuer.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** When every simulated world begins: 2026-11-05T12:00:00Z. */
@@ -25,10 +26,10 @@ const DAY_MS = 86_400_000;
  * a process: signing is what a world would spend nearly all its time with. Leaves
  * are kept by CA and subject. Nothing that a world hashes depends on their bytes.
  */
-export interface Mint {
+export interface Mint extends Issuer {
   /** Generation 0 is what clusters are born with; the others are the CAs of their rotations. */
   ca(target: CaTarget, generation: number): CertificateAndKey;
-  /** One leaf of a CA for servers and clients alike, as resources show it. */
+  /** One leaf of a CA for servers and clients alike, whoever holds it. */
   pair(ca: Fingerprint): CertificatesOfKey;
   /** The same leaf with its key. */
   leaf(ca: Fingerprint): CertificateAndKey;

@@ -10,6 +10,7 @@ import type {
   OsRoot,
   TrustdCertificates,
 } from '../../pkg/talos/index.ts';
+import type { CertificateUse } from './issuer.ts';
 import type { SimMachine } from './machine.ts';
 import type { World } from './world.ts';
 
@@ -42,14 +43,22 @@ const READERS: Readonly<Record<string, Reader>> = {
     };
     return { name: 'OSRoot', spec };
   },
-  ApiCertificates: (world, { api }) => {
-    const pair = world.mint.pair(api.issuer);
-    const spec: ApiCertificates = { server: pair, client: pair, accepted: api.accepted };
+  ApiCertificates: (world, machine) => {
+    const { api } = machine;
+    const spec: ApiCertificates = {
+      server: world.mint.pair(api.issuer, { machine, use: 'apid-server' }),
+      client: world.mint.pair(api.issuer, { machine, use: 'apid-client' }),
+      accepted: api.accepted,
+    };
     return { name: 'ApiCertificates', spec };
   },
-  TrustdCertificates: (world, { api, plane }) => {
+  TrustdCertificates: (world, machine) => {
+    const { api, plane } = machine;
     if (plane === undefined) return undefined;
-    const spec: TrustdCertificates = { server: world.mint.pair(api.issuer), accepted: api.accepted };
+    const spec: TrustdCertificates = {
+      server: world.mint.pair(api.issuer, { machine, use: 'trustd-server' }),
+      accepted: api.accepted,
+    };
     return { name: 'TrustdCertificates', spec };
   },
   KubeletSecrets: (_world, { taken, view }) => {
@@ -63,10 +72,16 @@ const READERS: Readonly<Record<string, Reader>> = {
     };
     return { name: 'EtcdRoot', spec };
   },
-  EtcdSecrets: (world, { plane }) => {
+  EtcdSecrets: (world, machine) => {
+    const { plane } = machine;
     if (plane === undefined) return undefined;
-    const pair = world.mint.pair(plane.etcdLeaf);
-    const spec: EtcdCertificates = { server: pair, peer: pair, admin: pair, apiServer: pair };
+    const pair = (use: CertificateUse): CertificatesOfKey => world.mint.pair(plane.etcdLeaf, { machine, use });
+    const spec: EtcdCertificates = {
+      server: pair('etcd-server'),
+      peer: pair('etcd-peer'),
+      admin: pair('etcd-admin'),
+      apiServer: pair('etcd-apiserver'),
+    };
     return { name: 'EtcdSecrets', spec };
   },
   KubernetesRootSecrets: (_world, { taken, view }) => {
@@ -87,13 +102,18 @@ const READERS: Readonly<Record<string, Reader>> = {
     };
     return { name: 'KubernetesRoot', spec };
   },
-  KubernetesDynamicCerts: (world, { taken }) => {
+  KubernetesDynamicCerts: (world, machine) => {
+    const { taken } = machine;
     if (taken.kubernetes === undefined) return undefined;
-    const pair = world.mint.pair(taken.kubernetes.issuing.fingerprint);
+    const { fingerprint } = taken.kubernetes.issuing;
+    const server = world.mint.pair(fingerprint, { machine, use: 'kube-apiserver' });
     const spec: KubernetesDynamicCertificates = {
-      apiServer: { ...pair, certificates: [...pair.certificates, taken.kubernetes.issuing] },
-      kubeletClient: pair,
-      frontProxy: taken.aggregator === undefined ? undefined : world.mint.pair(taken.aggregator.issuing.fingerprint),
+      apiServer: { ...server, certificates: [...server.certificates, taken.kubernetes.issuing] },
+      kubeletClient: world.mint.pair(fingerprint, { machine, use: 'apiserver-kubelet-client' }),
+      frontProxy:
+        taken.aggregator === undefined
+          ? undefined
+          : world.mint.pair(taken.aggregator.issuing.fingerprint, { machine, use: 'front-proxy' }),
     };
     return { name: 'KubernetesDynamicCerts', spec };
   },

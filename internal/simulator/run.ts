@@ -44,7 +44,7 @@ export interface Violation {
 
 /** What a checker looks at: after every event and every look. */
 export interface Moment {
-  readonly world: World;
+  readonly world: World<Mint>;
   readonly store: SimStore;
   readonly scenario: Scenario;
   /** As it is stored now; undefined when it is gone. */
@@ -75,7 +75,7 @@ export interface RunResult {
   /** Virtual milliseconds. */
   readonly took: number;
   readonly hash: string;
-  readonly world: World;
+  readonly world: World<Mint>;
   readonly store: SimStore;
 }
 
@@ -176,7 +176,7 @@ function lastHappening({ happenings = [] }: Scenario): number {
 }
 
 interface Following {
-  readonly world: World;
+  readonly world: World<Mint>;
   readonly store: SimStore;
   readonly scenario: Scenario;
   readonly faults: FaultPlan;

@@ -15,6 +15,7 @@ import {
 } from '../../pkg/bundle/index.ts';
 import { type AuditEntry, type EngineStore, StaleOperationError } from '../controller/index.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
+import type { Mint } from './mint.ts';
 import type { World } from './world.ts';
 
 /** What is durable of one cluster: it outlives every process. */
@@ -34,7 +35,7 @@ export interface SimStore {
 }
 
 /** A store over the bundle that a world was born with. */
-export function createSimStore(world: World): SimStore {
+export function createSimStore(world: World<Mint>): SimStore {
   let version = 0;
   let parsed: { text: string; record: ReturnType<typeof parseRotationRecord> } | undefined;
 
@@ -95,7 +96,7 @@ interface Opened {
   readonly readRecord: () => ReturnType<typeof parseRotationRecord> | undefined;
 }
 
-function openStore(world: World, store: SimStore, { process, faults, put, readRecord }: Opened): EngineStore {
+function openStore(world: World<Mint>, store: SimStore, { process, faults, put, readRecord }: Opened): EngineStore {
   const write = <T>(name: string, perform: () => T): Promise<T> =>
     faults.make(process, {
       name: `store ${name}`,

@@ -10,13 +10,14 @@ import {
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { issueKubeconfig } from './kubeconfig.ts';
 import { minorOf, type SimMachine, viewOf } from './machine.ts';
+import type { Mint } from './mint.ts';
 import { specOf } from './resources.ts';
 import { beginReboot, storeConfiguration } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** Everything that a client of a simulated machine needs. */
 export interface TalosClientOptions {
-  readonly world: World;
+  readonly world: World<Mint>;
   readonly process: SimProcess;
   readonly faults: FaultPlan;
   readonly name: string;

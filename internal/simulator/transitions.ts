@@ -23,11 +23,27 @@ export function storeConfiguration(
 ): void {
   machine.persistent = config;
   bump(machine, 'MachineConfig/persistent');
+  const learned = world.mint.learn?.(machine, config);
   if (options.staged) return;
   machine.config = config;
   machine.view = viewOf(config, machine.name);
   bump(machine, 'MachineConfig/active');
-  later(world, machine, world.timing.controllers, () => takeUp(world, machine));
+  later(world, machine, world.timing.controllers, () => {
+    if (learned === undefined) {
+      takeUp(world, machine);
+      return;
+    }
+    const { boot } = machine;
+    // A later configuration, or a boot, takes up what there is then.
+    const isCurrent = (): boolean => machine.boot === boot && machine.config === config;
+    learned.then(() => isCurrent() && takeUp(world, machine), unlearned(world, machine));
+  });
+}
+
+/** A CA that nothing can be issued of: the controllers keep what they have, as Talos's do. */
+function unlearned(world: World, machine: SimMachine): (error: unknown) => void {
+  return (error) =>
+    world.trace(`${machine.name} keeps its material: ${error instanceof Error ? error.message : error}`);
 }
 
 /** The controllers make new resources of what the configuration is now. */
@@ -175,13 +191,14 @@ function startPods(world: World, machine: SimMachine): void {
   }
   plane.apiServer.etcdPool = prints(machine.taken.etcd?.bundle ?? []);
   plane.apiServer.etcdLink = undefined;
+  plane.apiServer.isFrozen = false;
   plane.controllerManager.rootCa = machine.taken.kubernetes?.issuing;
   world.trace(`${machine.name} static pods started`);
 }
 
 /** Whether the API server of a machine answers `/readyz` now; opens its connection to etcd where it has none. */
 export function isApiServerReady(world: World, machine: SimMachine): boolean {
-  return isListening(world, machine) && reachesEtcd(world, machine);
+  return machine.plane?.apiServer.isFrozen !== true && isListening(world, machine) && reachesEtcd(world, machine);
 }
 
 /** Whether the API server's process takes requests at all. */

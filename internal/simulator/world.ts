@@ -1,6 +1,7 @@
 import type { SecretsBundle } from '../../pkg/bundle/index.ts';
 import { writeConfiguration } from './configuration.ts';
 import { createEtcd, type SimEtcd } from './etcd.ts';
+import type { Issuer } from './issuer.ts';
 import { createKubernetes, type SimKubernetes } from './kubernetes.ts';
 import { createMachine, type SimMachine } from './machine.ts';
 import { type Mint, WORLD_START } from './mint.ts';
@@ -9,7 +10,7 @@ import { startTicks } from './ticks.ts';
 import { MEASURED, type Timing } from './timing.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-/** What a world is made of. */
+/** What a world of the search is made of. */
 export interface WorldOptions {
   readonly seed: number;
   readonly controlPlanes: number;
@@ -22,6 +23,28 @@ export interface WorldOptions {
   readonly mint: Mint;
 }
 
+/** A machine that is there from the start, with its configuration. */
+export interface Placement {
+  readonly name: string;
+  readonly role: 'controlplane' | 'worker';
+  readonly address: string;
+  readonly config: string;
+}
+
+/** Everything that a world is founded on, whoever made it. */
+export interface Foundation<M extends Issuer> {
+  readonly seed: number;
+  readonly clock: VirtualClock;
+  readonly mint: M;
+  readonly bundle: SecretsBundle;
+  readonly placements: readonly Placement[];
+  /** Version of Talos on every machine, `1.14.1`. */
+  readonly version: string;
+  readonly timing: Timing;
+  /** Gets every line of the trace, which is then not kept: for worlds that live long. */
+  readonly onTrace?: (line: TraceLine) => void;
+}
+
 /** One line of what happened: symbolic, so that it is the same on every machine. */
 export interface TraceLine {
   /** Virtual milliseconds since the start. */
@@ -30,9 +53,9 @@ export interface TraceLine {
 }
 
 /** A cluster in memory: machines, etcd, Kubernetes, one clock, one seed. */
-export interface World {
+export interface World<M extends Issuer = Issuer> {
   readonly clock: VirtualClock;
-  readonly mint: Mint;
+  readonly mint: M;
   readonly timing: Timing;
   readonly bundle: SecretsBundle;
   readonly etcd: SimEtcd;
@@ -43,7 +66,7 @@ export interface World {
   find(name: string): SimMachine | undefined;
   at(address: string): SimMachine | undefined;
   /** A machine that joins, with the configuration given; its Node appears with its first heartbeat. */
-  add(options: { name: string; role: 'controlplane' | 'worker'; config: string }): SimMachine;
+  add(options: Omit<Placement, 'address'> & { readonly address?: string }): SimMachine;
   remove(name: string): void;
   /** A stream of random numbers of its own. */
   random(stream: string): Random;
@@ -53,20 +76,45 @@ export interface World {
   hash(): string;
 }
 
-/** A healthy cluster that has been up for long. */
-export function createWorld(options: WorldOptions): World {
-  const { seed, mint } = options;
-  const clock = createVirtualClock(WORLD_START);
+/** Addresses of the machines of a search: nothing listens there. */
+function addressOf(role: 'controlplane' | 'worker', number: number): string {
+  return `10.5.${role === 'controlplane' ? 0 : 1}.${number}`;
+}
+
+/** A healthy cluster that has been up for long, for a search: CAs out of the stock, time that passes by itself. */
+export function createWorld(options: WorldOptions): World<Mint> {
+  const { mint } = options;
   const { bundle } = mint.bundle();
+  const placements: Placement[] = [];
+  for (const role of ['controlplane', 'worker'] as const) {
+    const count = role === 'controlplane' ? options.controlPlanes : options.workers;
+    for (let index = 1; index <= count; index += 1) {
+      const name = `${role === 'controlplane' ? 'cp' : 'w'}${index}`;
+      const config = writeConfiguration({ role, shape: options.shape ?? 'typed', bundle, hostname: name });
+      placements.push({ name, role, config, address: addressOf(role, placements.length + 1) });
+    }
+  }
+  return foundWorld({
+    seed: options.seed,
+    clock: createVirtualClock(WORLD_START),
+    mint,
+    bundle,
+    placements,
+    version: options.talosVersion ?? '1.14.1',
+    timing: { ...MEASURED, ...options.timing },
+  });
+}
+
+/** A healthy cluster that has been up for long, of the machines given. */
+export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M> {
+  const { seed, clock, mint, bundle, version, onTrace } = foundation;
   const machines: SimMachine[] = [];
   const lines: TraceLine[] = [];
   let made = 0;
   let digest = 0x811c9dc5;
-  const version = options.talosVersion ?? '1.14.1';
 
-  function place(name: string, role: 'controlplane' | 'worker', config: string): SimMachine {
+  function place({ name, role, address, config }: Placement): SimMachine {
     made += 1;
-    const address = `10.5.${role === 'controlplane' ? 0 : 1}.${made}`;
     const machine = createMachine({
       name,
       role,
@@ -82,20 +130,13 @@ export function createWorld(options: WorldOptions): World {
     return machine;
   }
 
-  for (const role of ['controlplane', 'worker'] as const) {
-    const count = role === 'controlplane' ? options.controlPlanes : options.workers;
-    for (let index = 1; index <= count; index += 1) {
-      const name = `${role === 'controlplane' ? 'cp' : 'w'}${index}`;
-      const shape = options.shape ?? 'typed';
-      place(name, role, writeConfiguration({ role, shape, bundle, hostname: name }));
-    }
-  }
+  for (const placement of foundation.placements) place(placement);
   const planes = (): SimMachine[] => machines.filter((machine) => machine.role === 'controlplane');
   const random = (stream: string): Random => createRandom(seed, stream);
-  const world: World = {
+  const world: World<M> = {
     clock,
     mint,
-    timing: { ...MEASURED, ...options.timing },
+    timing: foundation.timing,
     bundle,
     etcd: createEtcd({ clock, random: random('etcd'), planes }),
     kubernetes: createKubernetes(),
@@ -103,7 +144,7 @@ export function createWorld(options: WorldOptions): World {
     planes,
     find: (name) => machines.find((machine) => machine.name === name),
     at: (address) => machines.find((machine) => machine.address === address),
-    add: ({ name, role, config }) => place(name, role, config),
+    add: (options) => place({ address: addressOf(options.role, made + 1), ...options }),
     remove(name) {
       const index = machines.findIndex((machine) => machine.name === name);
       if (index >= 0) machines.splice(index, 1);
@@ -111,7 +152,8 @@ export function createWorld(options: WorldOptions): World {
     random,
     trace(what) {
       const line = { at: clock.monotonic(), what };
-      lines.push(line);
+      if (onTrace === undefined) lines.push(line);
+      else onTrace(line);
       digest = (Math.imul(digest, 0x01000193) ^ hashOf(`${line.at} ${what}`)) >>> 0;
     },
     lines,
