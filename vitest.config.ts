@@ -34,6 +34,7 @@ export default defineConfig({
             '{api,pkg,internal,cmd}/**/*.test.ts',
             'test/architecture/**/*.test.ts',
             'test/support/**/*.test.ts',
+            'test/bench/**/*.test.ts',
           ],
           exclude: THOROUGH,
           setupFiles: ['./test/support/setup.ts'],

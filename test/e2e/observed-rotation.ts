@@ -14,7 +14,10 @@ export interface ObservedRotation {
   readonly output: string;
   readonly traffic: TrafficReport;
   readonly audit: readonly AuditEntry[];
+  /** From the start of `ichor` to its end. */
   readonly wallMs: number;
+  /** From the start of `ichor` to the end of what was asked afterwards; `wallMs` where nothing was. */
+  readonly afterwardsMs: number;
   /** From the start of the rotation to the end of each stage. */
   readonly stages: readonly { readonly stage: string; readonly ms: number }[];
   /** CPU time and largest resident memory of the `ichor` process. */
@@ -30,6 +33,8 @@ export interface RotationRequest {
   readonly args: readonly string[];
   /** A built `ichor`; its sources unless given. */
   readonly program?: string;
+  /** Runs after `ichor` ended with success, with the traffic still going on. */
+  readonly afterwards?: () => Promise<void>;
   /** Called with all output so far, about twice a second. */
   readonly onOutput?: (text: string) => void;
 }
@@ -52,6 +57,9 @@ export async function observeRotation(request: RotationRequest): Promise<Observe
   try {
     const exitCode = await ichor.ended;
     const wallMs = performance.now() - started;
+    const spent = usage.stop();
+    if (exitCode === 0) await request.afterwards?.();
+    const afterwardsMs = request.afterwards === undefined ? wallMs : performance.now() - started;
     const audit = readAudit(directory);
     return {
       exitCode,
@@ -59,8 +67,9 @@ export async function observeRotation(request: RotationRequest): Promise<Observe
       traffic: await traffic.stop(),
       audit,
       wallMs,
+      afterwardsMs,
       stages: stageTimes(audit),
-      ...usage.stop(),
+      ...spent,
     };
   } finally {
     clearInterval(follow);
