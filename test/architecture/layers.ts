@@ -29,7 +29,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'api',
     'pkg',
   ],
-  'internal/lab': ['internal/lab', 'internal/simulator', 'api', 'pkg', 'proto', '@grpc/grpc-js'],
+  'internal/lab': ['internal/lab', 'internal/simulator', 'api', 'pkg', 'proto', '@grpc/grpc-js', 'yaml'],
   'internal/cli': [
     'internal/cli',
     'internal/controller',

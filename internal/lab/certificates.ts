@@ -1,0 +1,97 @@
+import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
+import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
+import {
+  type Certificate,
+  type CertificateAndKey,
+  type Fingerprint,
+  issueLeaf,
+  type LeafProfile,
+  verifyChain,
+} from '../../pkg/pki/index.ts';
+import { readFullConfiguration, signingCaOf } from './configuration.ts';
+import { type LeafSubject, leafProfile, usesOf } from './leaf-profiles.ts';
+import type { Certificates, LeafUse } from './served.ts';
+
+/** The certificates of one lab; `now` is its clock, in milliseconds since the epoch. */
+export function createCertificates(options: { now(): number }): Certificates {
+  const cas = new Map<Fingerprint, Certificate>();
+  const signers = new Map<Fingerprint, { readonly target: CaTarget; readonly ca: CertificateAndKey }>();
+  const leaves = new Map<string, CertificateAndKey>();
+  const issuers = new Map<Fingerprint, Fingerprint>();
+  const machines = new Map<string, LeafSubject>();
+
+  const keyOf = (machine: string, use: LeafUse, issuer: Fingerprint): string => `${issuer}/${machine}/${use}`;
+
+  async function prepare(subject: LeafSubject): Promise<void> {
+    const missing = [...signers.values()].flatMap(({ target, ca }) =>
+      usesOf(target, subject.role)
+        .filter((use) => !leaves.has(keyOf(subject.name, use, ca.certificate.fingerprint)))
+        .map((use) => ({ ca, use })),
+    );
+    await Promise.all(
+      missing.map(async ({ ca, use }) => {
+        const issuer = ca.certificate.fingerprint;
+        const leaf = await issueLeaf(ca, leafProfile(subject, use, options.now()));
+        const key = keyOf(subject.name, use, issuer);
+        // Somebody else may have prepared it meanwhile: the first one stays, as it may be on the wire.
+        if (leaves.has(key)) return;
+        leaves.set(key, leaf);
+        issuers.set(leaf.certificate.fingerprint, issuer);
+      }),
+    );
+  }
+
+  function signerOf(fingerprint: Fingerprint): CertificateAndKey {
+    const signer = signers.get(fingerprint);
+    if (signer !== undefined) return signer.ca;
+    throw new Error(`no configuration of the lab holds the key of CA ${fingerprint.slice(0, 12)}`);
+  }
+
+  return {
+    async learn(machine, config) {
+      const view = readMachineConfig(config, machine.name);
+      for (const each of [view.talos, view.kubernetes, view.aggregator]) {
+        for (const ca of [each?.issuing ?? [], each?.accepted ?? []].flat()) cas.set(ca.fingerprint, ca);
+      }
+      for (const ca of view.etcd?.bundle ?? []) cas.set(ca.fingerprint, ca);
+      const configuration = readFullConfiguration(config);
+      for (const target of CA_TARGETS) {
+        const ca = signingCaOf(configuration, target);
+        if (ca !== undefined) signers.set(ca.certificate.fingerprint, { target, ca });
+      }
+      const { name, address, role } = machine;
+      machines.set(name, { name, address, role, endpoint: view.endpoint });
+      await Promise.all([...machines.values()].map(prepare));
+    },
+    issuerOf(certificate) {
+      if (cas.has(certificate.fingerprint)) return certificate.fingerprint;
+      const known = issuers.get(certificate.fingerprint);
+      if (known !== undefined) return known;
+      const found = signerAmong(certificate, [...cas.values()]);
+      if (found !== undefined) issuers.set(certificate.fingerprint, found);
+      return found;
+    },
+    ca: (fingerprint) => cas.get(fingerprint),
+    leaf(machine, use, issuer) {
+      const leaf = leaves.get(keyOf(machine.name, use, issuer));
+      if (leaf !== undefined) return leaf;
+      const why = signers.has(issuer) ? 'it signs nothing of that kind' : 'no configuration of the lab holds its key';
+      throw new Error(`CA ${issuer.slice(0, 12)} has no ${use} certificate of ${machine.name}: ${why}`);
+    },
+    async issue(issuer: Fingerprint, profile: LeafProfile) {
+      const leaf = await issueLeaf(signerOf(issuer), profile);
+      issuers.set(leaf.certificate.fingerprint, issuer);
+      return leaf;
+    },
+  };
+}
+
+/** By signature alone: neither time nor usage decide who signed. */
+function signerAmong(certificate: Certificate, cas: readonly Certificate[]): Fingerprint | undefined {
+  for (const usage of ['client', 'server'] as const) {
+    const options = { now: certificate.notBefore, usage, clockSkewMs: Number.POSITIVE_INFINITY };
+    const found = verifyChain(certificate, cas, options);
+    if (found.ok) return found.root.fingerprint;
+  }
+  return undefined;
+}
