@@ -8,11 +8,15 @@ export interface ConfigurationOptions {
   readonly shape: 'legacy' | 'typed';
   readonly bundle: SecretsBundle;
   readonly hostname: string;
+  /** URL of the Kubernetes API; one that leads nowhere unless given. */
+  readonly endpoint?: string;
+  /** `simulated` unless given. */
+  readonly clusterName?: string;
 }
 
 /** A machine configuration as `talosctl gen config` lays it out, with a comment that must survive every change. */
 export function writeConfiguration(options: ConfigurationOptions): string {
-  const { role, shape, bundle, hostname } = options;
+  const { role, shape, bundle, hostname, endpoint = ENDPOINT, clusterName = 'simulated' } = options;
   const isPlane = role === 'controlplane';
   const isLegacy = shape === 'legacy';
   const lines = [
@@ -26,14 +30,18 @@ export function writeConfiguration(options: ConfigurationOptions): string {
     '    network: {}',
     'cluster:',
     ...(isLegacy ? [`    id: ${bundle.clusterId}`, `    secret: ${bundle.clusterSecret.expose()}`] : []),
-    ...(isLegacy ? ['    controlPlane:', `        endpoint: ${ENDPOINT}`, '    clusterName: simulated'] : []),
+    ...(isLegacy ? ['    controlPlane:', `        endpoint: ${endpoint}`, `    clusterName: ${clusterName}`] : []),
     `    token: ${bundle.bootstrapToken.expose()}`,
     ...(isLegacy && isPlane ? legacySecrets(bundle) : []),
     ...(isLegacy ? legacyCa(1, 'ca', bundle.kubernetes, isPlane) : []),
     ...(isLegacy && isPlane ? legacyCa(1, 'aggregatorCA', bundle.aggregator, true) : []),
     ...(isPlane ? ['    etcd:', ...legacyCa(2, 'ca', bundle.etcd, true)] : []),
   ];
-  const documents = [lines, ...(isLegacy ? [] : typedDocuments(role, bundle)), hostnameDocument(hostname)];
+  const documents = [
+    lines,
+    ...(isLegacy ? [] : typedDocuments(role, bundle, { endpoint, clusterName })),
+    hostnameDocument(hostname),
+  ];
   return `${documents.map((each) => each.join('\n')).join('\n---\n')}\n`;
 }
 
@@ -52,9 +60,13 @@ function legacySecrets(bundle: SecretsBundle): string[] {
   ];
 }
 
-function typedDocuments(role: 'controlplane' | 'worker', bundle: SecretsBundle): string[][] {
+function typedDocuments(
+  role: 'controlplane' | 'worker',
+  bundle: SecretsBundle,
+  { endpoint, clusterName }: { readonly endpoint: string; readonly clusterName: string },
+): string[][] {
   const shared = [
-    head('KubeClusterConfig', 'clusterName: simulated', `endpoint: ${ENDPOINT}`),
+    head('KubeClusterConfig', `clusterName: ${clusterName}`, `endpoint: ${endpoint}`),
     head(
       'DiscoveryIdentityConfig',
       `clusterID: ${bundle.clusterId}`,
@@ -87,7 +99,7 @@ function typedDocuments(role: 'controlplane' | 'worker', bundle: SecretsBundle):
       'KubeServiceAccountConfig',
       'issuer:',
       ...block('    privateKey: |', 8, bundle.serviceAccount.privateKey.expose()),
-      `    issuerURL: ${ENDPOINT}`,
+      `    issuerURL: ${endpoint}`,
     ),
   ];
 }

@@ -1,7 +1,7 @@
+import { editConfiguration, setCutOff, startEtcd, stopEtcd } from './disturbances.ts';
 import type { SimMachine } from './machine.ts';
-import { prints } from './material.ts';
 import type { SimStore } from './store.ts';
-import { beginReboot, powerOff, powerOn, storeConfiguration } from './transitions.ts';
+import { beginReboot, powerOff, powerOn } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** Something that somebody else does to the cluster or the operation, `at` virtual milliseconds. */
@@ -48,10 +48,10 @@ function happen(world: World, store: SimStore, operation: string, happening: Hap
       if (machine !== undefined) cutOff(world, machine, happening.forMs);
       return;
     case 'etcd-stop':
-      if (machine !== undefined) stopEtcd(world, machine, happening.forMs);
+      if (machine !== undefined) crashEtcd(world, machine, happening.forMs);
       return;
     case 'edit':
-      if (machine?.isUp === true) edit(world, machine);
+      if (machine?.isUp === true) editConfiguration(world, machine);
       return;
     case 'cut-etcd':
       world.etcd.cut();
@@ -91,34 +91,18 @@ function happen(world: World, store: SimStore, operation: string, happening: Hap
 }
 
 function cutOff(world: World, machine: SimMachine, forMs: number): void {
-  machine.isCutOff = true;
-  world.etcd.update();
-  world.clock.schedule(forMs, () => {
-    machine.isCutOff = false;
-    world.etcd.update();
-  });
+  setCutOff(world, machine, true);
+  world.clock.schedule(forMs, () => setCutOff(world, machine, false));
 }
 
-function stopEtcd(world: World, { boot, name, plane }: SimMachine, forMs: number): void {
+function crashEtcd(world: World, machine: SimMachine, forMs: number): void {
+  const { boot, name, plane } = machine;
   if (plane === undefined || !plane.etcd.isRunning) return;
-  plane.etcd.isRunning = false;
-  plane.etcd.instance += 1;
-  world.etcd.update();
+  stopEtcd(world, machine);
   world.clock.schedule(forMs, () => {
     // A boot in between has started it already.
-    if (world.find(name)?.boot !== boot) return;
-    plane.etcd.isRunning = true;
-    plane.etcd.pool = prints(world.find(name)?.taken.etcd?.bundle ?? []);
-    world.etcd.update();
+    if (world.find(name)?.boot === boot) startEtcd(world, machine);
   });
-}
-
-const COMMENT = '# somebody was here\n';
-
-function edit(world: World, machine: SimMachine): void {
-  const { config } = machine;
-  const edited = config.startsWith(COMMENT) ? config.slice(COMMENT.length) : COMMENT + config;
-  storeConfiguration(world, machine, edited, { staged: false });
 }
 
 function join(world: World, model: SimMachine, name: string): void {

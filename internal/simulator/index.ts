@@ -2,6 +2,7 @@
 export { CHECKERS } from './checkers/index.ts';
 export { type ConfigurationOptions, writeConfiguration } from './configuration.ts';
 export { createSimConnections } from './connections.ts';
+export { editConfiguration, isEdited, setCutOff, startEtcd, stopEtcd } from './disturbances.ts';
 export {
   createFaultPlan,
   createProcess,
@@ -31,7 +32,16 @@ export {
 } from './run.ts';
 export { createSimStore, type SimStore } from './store.ts';
 export { MEASURED, type Span, type Timing } from './timing.ts';
-export { beginReboot, isApiServerReady, isListening, powerOff, powerOn, storeConfiguration } from './transitions.ts';
+export {
+  beginReboot,
+  isApiServerReady,
+  isListening,
+  powerOff,
+  powerOn,
+  reachesEtcd,
+  restartKubelet,
+  storeConfiguration,
+} from './transitions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 export {
   createWorld,

@@ -1,0 +1,28 @@
+import { MEASURED, type Span, type Timing } from '../simulator/index.ts';
+
+/** Middle of what a boot takes on real parts, in seconds. */
+const MEASURED_BOOT_S = (MEASURED.boot[0] + MEASURED.boot[1]) / 2_000;
+
+/**
+ * How long things take in a lab whose machines boot in `bootSeconds`: everything
+ * keeps the proportions of what was measured on real parts, so that a lab of 13
+ * seconds is as slow as the real thing.
+ */
+export function labTiming(bootSeconds: number): Timing {
+  const scale = bootSeconds / MEASURED_BOOT_S;
+  const scaled = ([low, high]: Span): Span => [Math.round(low * scale), Math.round(high * scale)];
+  return {
+    controllers: scaled(MEASURED.controllers),
+    signing: scaled(MEASURED.signing),
+    staticPodPoll: scaled(MEASURED.staticPodPoll),
+    podStop: scaled(MEASURED.podStop),
+    podStart: scaled(MEASURED.podStart),
+    kubeletStart: scaled(MEASURED.kubeletStart),
+    kubeletHealthy: scaled(MEASURED.kubeletHealthy),
+    shutdown: scaled(MEASURED.shutdown),
+    boot: scaled(MEASURED.boot),
+    etcdStart: scaled(MEASURED.etcdStart),
+    podsAfterBoot: scaled(MEASURED.podsAfterBoot),
+    eviction: scaled(MEASURED.eviction),
+  };
+}
