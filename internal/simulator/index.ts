@@ -31,6 +31,21 @@ export {
   type Violation,
 } from './run.ts';
 export { createSimStore, type SimStore } from './store.ts';
+export {
+  applyConfiguration,
+  type ContainerFact,
+  configurationOf,
+  containerId,
+  containersOf,
+  etcdAlarms,
+  etcdMembers,
+  etcdStatus,
+  memberIdOf,
+  planeOf,
+  Refusal,
+  type ServiceFact,
+  serviceFacts,
+} from './talos-answers.ts';
 export { MEASURED, type Span, type Timing } from './timing.ts';
 export {
   beginReboot,

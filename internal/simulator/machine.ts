@@ -81,6 +81,8 @@ export interface SimMachine {
   isRebooting: boolean;
   config: string;
   persistent: string;
+  /** Calls off that a tried configuration is taken back; undefined where none is tried. */
+  endTrial: (() => void) | undefined;
   view: MachineConfigView;
   /** What its controllers have made of the configuration. */
   taken: Material;
@@ -135,6 +137,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
     isRebooting: false,
     config,
     persistent: config,
+    endTrial: undefined,
     view,
     taken,
     api: { issuer: talos.fingerprint, accepted: taken.talos.accepted },

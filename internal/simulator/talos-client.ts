@@ -3,16 +3,28 @@ import {
   type CallOptions,
   type Identity,
   type ResourceKind,
+  type ServiceStatus,
   TalosError,
   type TalosErrorKind,
   type TalosMachine,
 } from '../../pkg/talos/index.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { issueKubeconfig } from './kubeconfig.ts';
-import { minorOf, type SimMachine, viewOf } from './machine.ts';
+import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
 import { specOf } from './resources.ts';
-import { beginReboot, storeConfiguration } from './transitions.ts';
+import {
+  applyConfiguration,
+  configurationOf,
+  containersOf,
+  etcdAlarms,
+  etcdMembers,
+  etcdStatus,
+  planeOf,
+  Refusal,
+  serviceFacts,
+} from './talos-answers.ts';
+import { beginReboot } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** Everything that a client of a simulated machine needs. */
@@ -58,22 +70,19 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     return machine;
   }
 
+  /** Runs what the machine does; its refusal becomes the client's error. */
+  function refusing<T>(call: string, run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw error instanceof Refusal ? fail(call, error.kind, error.message) : error;
+    }
+  }
+
   async function read<T>(call: string, options: CallOptions | undefined, take: (machine: SimMachine) => T): Promise<T> {
     if (process.isDead) return never();
-    return take(enter(call, options?.fresh));
-  }
-
-  function plane(call: string, machine: SimMachine): NonNullable<SimMachine['plane']> {
-    if (machine.plane === undefined) throw fail(call, 'unsupported', 'this machine is a worker');
-    return machine.plane;
-  }
-
-  function etcd<T>(call: string, options: CallOptions | undefined, take: (machine: SimMachine) => T): Promise<T> {
-    return read(call, options, (machine) => {
-      if (!plane(call, machine).etcd.isRunning) throw fail(call, 'refused', 'etcd is not running');
-      if (!world.etcd.isHealthy(machine)) throw fail(call, 'timeout', 'context deadline exceeded');
-      return take(machine);
-    });
+    const machine = enter(call, options?.fresh);
+    return refusing(call, () => take(machine));
   }
 
   /** A mutating call: entered now, and only landing in the boot that it was sent to. */
@@ -95,7 +104,7 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     return faults.make(process, {
       name: `${call} ${world.at(address)?.name ?? name}`,
       deadlineMs,
-      perform: () => perform(reach()),
+      perform: () => refusing(call, () => perform(reach())),
       canLand: () => world.at(address)?.bootId === bootId && world.at(address)?.isUp === true,
       refusal: () => fail(call, 'locked', 'another sequence is running'),
       silence: () =>
@@ -126,62 +135,21 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
         receivedAt: world.clock.now(),
       })),
     configuration: (which, call) =>
-      read('Get MachineConfigs', call, (machine) => ({
-        config: Secret.of('machine-config', which === 'active' ? machine.config : machine.persistent),
-        version: machine.versions.get(`MachineConfig/${which}`) ?? 1n,
-      })),
+      read('Get MachineConfigs', call, (machine) => {
+        const { config, version } = configurationOf(machine, which);
+        return { config: Secret.of('machine-config', config), version };
+      }),
     apply: (request, call) => {
-      if (request.dryRun === true) {
-        return read('ApplyConfiguration', call, (machine) => {
-          checkApply(machine, request, fail);
-          return {
-            mode: request.mode,
-            warnings: [],
-            details: 'dry run',
-            changes: request.config.expose() !== machine.config,
-          };
-        });
-      }
-      return change('ApplyConfiguration', call, (machine) => {
-        checkApply(machine, request, fail);
-        storeConfiguration(world, machine, request.config.expose(), { staged: request.mode === 'STAGED' });
-        const mode = request.mode === 'AUTO' ? 'NO_REBOOT' : request.mode;
-        return { mode, warnings: [], details: 'Applied configuration without a reboot' };
-      });
+      const asked = { ...request, config: request.config.expose() };
+      const apply = (machine: SimMachine) => applyConfiguration(world, machine, asked);
+      return (request.dryRun === true ? read : change)('ApplyConfiguration', call, apply);
     },
     services: (call) => read('ServiceList', call, (machine) => servicesOf(world, machine)),
     restartService: async () => unsupported('ServiceRestart')(),
     etcd: {
-      members: (call) =>
-        etcd('EtcdMemberList', call, () =>
-          world.etcd.members.map(({ id, name: member, learner }) => ({
-            id: id as never,
-            name: member,
-            peerUrls: [],
-            clientUrls: [],
-            learner,
-          })),
-        ),
-      status: (call) =>
-        etcd('EtcdStatus', call, (machine) => ({
-          memberId: memberIdOf(world, machine.name) as never,
-          leader: (world.etcd.leader === undefined ? undefined : memberIdOf(world, world.etcd.leader)) as never,
-          learner: false,
-          raftTerm: 1n,
-          raftIndex: 1n,
-          raftAppliedIndex: 1n,
-          databaseBytes: 1n,
-          databaseBytesInUse: 1n,
-          errors: [],
-          storageVersion: '3.6',
-        })),
-      alarms: (call) =>
-        etcd('EtcdAlarmList', call, (machine) =>
-          world.etcd.alarms.map((alarm) => ({
-            memberId: memberIdOf(world, machine.name) as never,
-            alarm: alarm as never,
-          })),
-        ),
+      members: (call) => read('EtcdMemberList', call, (machine) => etcdMembers(world, machine)),
+      status: (call) => read('EtcdStatus', call, (machine) => etcdStatus(world, machine)),
+      alarms: (call) => read('EtcdAlarmList', call, (machine) => etcdAlarms(world, machine)),
       forfeitLeadership: (call) => change('EtcdForfeitLeadership', call, (machine) => world.etcd.forfeit(machine)),
       snapshot: unsupported('EtcdSnapshot'),
     },
@@ -217,7 +185,8 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     watch: unsupported('Watch'),
     kubeconfig: (call) =>
       read('Kubeconfig', call, (machine) => {
-        if (machine.taken.kubernetes === undefined) throw fail('Kubeconfig', 'unsupported', 'this machine is a worker');
+        planeOf(machine, 'kubeconfig');
+        if (machine.taken.kubernetes === undefined) throw fail('Kubeconfig', 'refused', 'no Kubernetes CA');
         return issueKubeconfig(world.mint, machine.taken.kubernetes, address);
       }),
     issueClient: async () => unsupported('GenerateClientConfiguration')(),
@@ -243,63 +212,12 @@ function holds(certificates: readonly Certificate[], fingerprint: Fingerprint): 
   return certificates.some((certificate) => certificate.fingerprint === fingerprint);
 }
 
-function checkApply(
-  machine: SimMachine,
-  request: Parameters<TalosMachine['apply']>[0],
-  fail: (call: string, kind: TalosErrorKind, detail: string) => TalosError,
-): void {
-  if (machine.isRebooting) throw fail('ApplyConfiguration', 'locked', 'the machine is rebooting');
-  if (request.mode === 'REBOOT' && minorOf(machine) >= 14)
-    throw fail('ApplyConfiguration', 'unsupported', 'mode REBOOT');
-  let role: string;
-  try {
-    ({ role } = viewOf(request.config.expose(), machine.name));
-  } catch (error) {
-    throw fail('ApplyConfiguration', 'invalid', error instanceof Error ? error.message : 'no configuration');
-  }
-  if (role !== machine.role) throw fail('ApplyConfiguration', 'invalid', `the machine type cannot become ${role}`);
-}
-
-function memberIdOf(world: World, name: string): string {
-  return world.etcd.members.find((member) => member.name === name)?.id ?? '0'.repeat(16);
-}
-
-function servicesOf(world: World, machine: SimMachine) {
-  const now = world.clock.monotonic();
-  const service = (id: string, isRunning: boolean, healthy: boolean) => ({
+function servicesOf(world: World, machine: SimMachine): ServiceStatus[] {
+  return serviceFacts(world, machine).map(({ id, isRunning, isHealthy }) => ({
     id,
     state: isRunning ? 'Running' : 'Stopping',
-    healthy: isRunning ? healthy : undefined,
+    healthy: isHealthy,
     healthMessage: '',
     events: [],
-  });
-  const { kubelet, plane } = machine;
-  return [
-    service('kubelet', kubelet.isRunning, now >= kubelet.readyAt),
-    ...(plane === undefined ? [] : [service('etcd', plane.etcd.isRunning, world.etcd.isHealthy(machine))]),
-  ];
-}
-
-function containersOf({ name, plane }: SimMachine) {
-  if (plane === undefined) return [];
-  const processes = {
-    'kube-apiserver': plane.apiServer,
-    'kube-controller-manager': plane.controllerManager,
-    'kube-scheduler': plane.scheduler,
-  };
-  return Object.entries(processes).flatMap(([container, { isRunning, instance }]) => {
-    const podId = `kube-system/${container}-${name}`;
-    if (!isRunning) return [];
-    return [
-      {
-        id: `${podId}:${container}:${instance.toString(16).padStart(12, '0')}`,
-        podId,
-        name: container,
-        image: container,
-        pid: instance,
-        status: 'CONTAINER_RUNNING',
-        sandbox: false,
-      },
-    ];
-  });
+  }));
 }

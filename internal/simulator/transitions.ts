@@ -21,10 +21,34 @@ export function storeConfiguration(
   config: string,
   options: { staged: boolean },
 ): void {
+  endTrial(machine);
   machine.persistent = config;
   bump(machine, 'MachineConfig/persistent');
+  if (options.staged) void world.mint.learn?.(machine, config).catch(unlearned(world, machine));
+  else activate(world, machine, config);
+}
+
+/**
+ * Runs a configuration for a while, as mode TRY does; then the one before comes
+ * back. Storing one meanwhile ends the trial, and staging one makes it last.
+ */
+export function tryConfiguration(world: World, machine: SimMachine, config: string, timeoutMs: number): void {
+  endTrial(machine);
+  const { boot, config: before } = machine;
+  activate(world, machine, config);
+  machine.endTrial = world.clock.schedule(timeoutMs, () => {
+    machine.endTrial = undefined;
+    if (machine.boot === boot) activate(world, machine, before);
+  });
+}
+
+function endTrial(machine: SimMachine): void {
+  machine.endTrial?.();
+  machine.endTrial = undefined;
+}
+
+function activate(world: World, machine: SimMachine, config: string): void {
   const learned = world.mint.learn?.(machine, config);
-  if (options.staged) return;
   machine.config = config;
   machine.view = viewOf(config, machine.name);
   bump(machine, 'MachineConfig/active');
@@ -231,6 +255,7 @@ export function beginReboot(world: World, machine: SimMachine): void {
 
 /** Takes a machine away, and brings it back after `boot`; never where that is undefined. */
 export function powerOff(world: World, machine: SimMachine, boot: Span | undefined): void {
+  endTrial(machine);
   machine.isUp = false;
   machine.boot += 1;
   machine.isRebooting = true;

@@ -1,0 +1,223 @@
+import type {
+  ApplyMode,
+  ApplyResult,
+  EtcdAlarm,
+  EtcdMember,
+  EtcdStatus,
+  TalosErrorKind,
+} from '../../pkg/talos/index.ts';
+import { minorOf, type SimMachine, viewOf } from './machine.ts';
+import { storeConfiguration, tryConfiguration } from './transitions.ts';
+import type { World } from './world.ts';
+
+/**
+ * What a simulated machine answers to the calls of the Talos API, whoever asks and
+ * over whatever: the client of the search calls it in process, the servers of the
+ * lab put it on the wire.
+ */
+
+/** A machine's refusal, before anything was done. */
+export class Refusal extends Error {
+  readonly kind: TalosErrorKind;
+
+  constructor(kind: TalosErrorKind, message: string) {
+    super(message);
+    this.name = 'Refusal';
+    this.kind = kind;
+  }
+}
+
+const WITHOUT_REBOOT = 'Applied configuration without a reboot';
+const STAGED = 'Staged configuration to be applied after the next reboot';
+/** Until a tried configuration is taken back, unless the request says otherwise (`constants.ConfigTryTimeout`). */
+const TRY_MS = 60_000;
+
+/** A request to apply a configuration. */
+export interface ApplyAsked {
+  readonly config: string;
+  readonly mode: ApplyMode;
+  readonly dryRun?: boolean;
+  readonly tryTimeoutMs?: number;
+}
+
+/** Checks a configuration and, unless it is a dry run, takes it up. @throws {Refusal} */
+export function applyConfiguration(world: World, machine: SimMachine, asked: ApplyAsked): ApplyResult {
+  checkApply(machine, asked);
+  const mode = asked.mode === 'AUTO' ? 'NO_REBOOT' : asked.mode;
+  if (asked.dryRun === true) {
+    const done = mode === 'STAGED' ? STAGED : WITHOUT_REBOOT;
+    const details = `Dry run summary:\n${done} (skipped in dry-run).`;
+    return { mode, warnings: [], details, changes: asked.config !== machine.config };
+  }
+  if (mode === 'TRY') {
+    const timeoutMs = asked.tryTimeoutMs ?? TRY_MS;
+    tryConfiguration(world, machine, asked.config, timeoutMs);
+    const revert = `The config is applied in 'try' mode and will be automatically reverted back in ${timeoutMs / 1_000}s`;
+    return { mode, warnings: [], details: `${WITHOUT_REBOOT}\n${revert}` };
+  }
+  storeConfiguration(world, machine, asked.config, { staged: mode === 'STAGED' });
+  return { mode, warnings: [], details: mode === 'STAGED' ? STAGED : WITHOUT_REBOOT };
+}
+
+function checkApply(machine: SimMachine, { config, mode }: ApplyAsked): void {
+  if (machine.isRebooting) throw new Refusal('locked', 'the machine is rebooting: another sequence holds the lock');
+  if (mode === 'REBOOT' && minorOf(machine) >= 14) {
+    throw new Refusal('unsupported', 'the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead');
+  }
+  let role: string;
+  try {
+    ({ role } = viewOf(config, machine.name));
+  } catch (error) {
+    throw new Refusal('invalid', error instanceof Error ? error.message : 'no configuration');
+  }
+  if (role !== machine.role) throw new Refusal('invalid', `the machine type cannot become ${role}`);
+}
+
+/**
+ * A stored configuration. After a boot from disk there is no persistent one until
+ * something is applied (seen on Talos 1.14.1). @throws {Refusal} `not-found` then
+ */
+export function configurationOf(
+  machine: SimMachine,
+  which: 'active' | 'persistent',
+): { readonly config: string; readonly version: bigint } {
+  const version = machine.versions.get(`MachineConfig/${which}`);
+  if (which === 'active') return { config: machine.config, version: version ?? 1n };
+  if (version === undefined && machine.boot > 1) {
+    throw new Refusal(
+      'not-found',
+      "resource MachineConfigs.config.talos.dev(config/persistent@undefined) doesn't exist",
+    );
+  }
+  return { config: machine.persistent, version: version ?? 1n };
+}
+
+/** The control plane of a machine. @throws {Refusal} `unsupported` on a worker */
+export function planeOf(machine: SimMachine, call: string): NonNullable<SimMachine['plane']> {
+  if (machine.plane !== undefined) return machine.plane;
+  throw new Refusal('unsupported', `${call} is only available on control plane nodes`);
+}
+
+/** @throws {Refusal} where there is no etcd, or none that serves */
+function servingEtcd(world: World, machine: SimMachine, call: string): void {
+  if (!planeOf(machine, call).etcd.isRunning) throw new Refusal('refused', 'etcd is not running');
+  if (!world.etcd.isHealthy(machine)) throw new Refusal('timeout', 'context deadline exceeded');
+}
+
+/** EtcdMemberList. @throws {Refusal} */
+export function etcdMembers(world: World, machine: SimMachine): readonly EtcdMember[] {
+  servingEtcd(world, machine, 'EtcdMemberList');
+  return world.etcd.members.map(({ id, name, learner }) => {
+    const address = world.find(name)?.address;
+    const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
+    return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
+  });
+}
+
+/** EtcdStatus. @throws {Refusal} */
+export function etcdStatus(world: World, machine: SimMachine): EtcdStatus {
+  servingEtcd(world, machine, 'EtcdStatus');
+  const { leader } = world.etcd;
+  return {
+    memberId: memberIdOf(world, machine.name),
+    leader: leader === undefined ? undefined : memberIdOf(world, leader),
+    learner: false,
+    raftTerm: 1n,
+    raftIndex: 1n,
+    raftAppliedIndex: 1n,
+    databaseBytes: 1n,
+    databaseBytesInUse: 1n,
+    errors: [],
+    storageVersion: '3.6',
+  };
+}
+
+/** EtcdAlarmList. @throws {Refusal} */
+export function etcdAlarms(world: World, machine: SimMachine): readonly EtcdAlarm[] {
+  servingEtcd(world, machine, 'EtcdAlarmList');
+  const memberId = memberIdOf(world, machine.name);
+  return world.etcd.alarms.map((alarm) => ({ memberId, alarm: alarm as EtcdAlarm['alarm'] }));
+}
+
+/** ID of a member by its name; zero where it is none. */
+export function memberIdOf(world: World, name: string): EtcdMember['id'] {
+  const id = world.etcd.members.find((member) => member.name === name)?.id ?? '0'.repeat(16);
+  return id as EtcdMember['id'];
+}
+
+/** A service of machined at this moment. */
+export interface ServiceFact {
+  readonly id: string;
+  /** Another one is another process. */
+  readonly instance: number;
+  readonly isRunning: boolean;
+  /** Undefined where Talos has no check for it. */
+  readonly isHealthy: boolean | undefined;
+}
+
+/** What runs on every machine as long as it is up. */
+const ALWAYS = ['apid', 'auditd', 'containerd', 'cri', 'machined', 'syslogd', 'udevd'];
+
+/** Every service of a machine, by ID. */
+export function serviceFacts(world: World, machine: SimMachine): readonly ServiceFact[] {
+  const now = world.clock.monotonic();
+  const { kubelet, plane, boot } = machine;
+  const lasting = (id: string): ServiceFact => ({ id, instance: boot, isRunning: true, isHealthy: true });
+  const facts = [
+    ...ALWAYS.map(lasting),
+    { id: 'dashboard', instance: boot, isRunning: true, isHealthy: undefined },
+    {
+      id: 'kubelet',
+      instance: kubelet.instance,
+      isRunning: kubelet.isRunning,
+      isHealthy: kubelet.isRunning ? now >= kubelet.readyAt : undefined,
+    },
+  ];
+  if (plane !== undefined) {
+    const { instance, isRunning } = plane.etcd;
+    const isHealthy = isRunning ? world.etcd.isHealthy(machine) : undefined;
+    facts.push(lasting('trustd'), { id: 'etcd', instance, isRunning, isHealthy });
+  }
+  return facts.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** A container of the CRI. */
+export interface ContainerFact {
+  readonly id: string;
+  readonly podId: string;
+  readonly name: string;
+  readonly image: string;
+  readonly pid: number;
+  readonly status: string;
+  readonly sandbox: boolean;
+}
+
+/** The containers of the static pods that run. */
+export function containersOf({ name, plane }: SimMachine): readonly ContainerFact[] {
+  if (plane === undefined) return [];
+  const processes = {
+    'kube-apiserver': plane.apiServer,
+    'kube-controller-manager': plane.controllerManager,
+    'kube-scheduler': plane.scheduler,
+  };
+  return Object.entries(processes).flatMap(([container, { isRunning, instance }]) => {
+    const podId = `kube-system/${container}-${name}`;
+    if (!isRunning) return [];
+    return [
+      {
+        id: `${podId}:${container}:${containerId(instance)}`,
+        podId,
+        name: container,
+        image: container,
+        pid: instance,
+        status: 'CONTAINER_RUNNING',
+        sandbox: false,
+      },
+    ];
+  });
+}
+
+/** First digits of the ID of a static pod's container. */
+export function containerId(instance: number): string {
+  return instance.toString(16).padStart(12, '0');
+}
