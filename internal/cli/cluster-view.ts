@@ -48,7 +48,7 @@ export function createClusterView({ store, connections, clock, endpoints: given 
   const ports = { store, connections, clock };
   const session = createSession(ports);
   const identities = createIdentities(clock);
-  const memory = createMemory();
+  const memory = createMemory(ports.clock);
 
   async function machines(): Promise<readonly ListedMachine[]> {
     session.use(await identities.talos(await store.readState(), false));

@@ -1,4 +1,4 @@
-import { type RenderStage, renderStage } from '../../pkg/machineconfig/index.ts';
+import type { RenderStage, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import type { Actor } from './act.ts';
 import { EffectRefusedError } from './effect-error.ts';
@@ -18,7 +18,7 @@ export const APPLY_DEADLINE_MS = 30_000;
  */
 export async function applyConfig(actor: Actor, machine: ListedMachine, stage: RenderStage): Promise<void> {
   await changeConfig(actor, machine, (before, talosVersion) =>
-    renderStage(before, changesOf(actor.observed.state), stage, { talosVersion }),
+    actor.render(before, changesOf(actor.observed.state), stage, { talosVersion }),
   );
 }
 
@@ -30,7 +30,7 @@ export async function revertConfig(actor: Actor, machine: ListedMachine, to: 'Ac
   if (to === 'Accepting') return applyConfig(actor, machine, 'Accepting');
   const opposite = changesOf(actor.observed.state).map((change) => ({ ...change, old: change.new, new: change.old }));
   return changeConfig(actor, machine, (before, talosVersion) =>
-    renderStage(before, opposite, 'Dropping', { talosVersion }),
+    actor.render(before, opposite, 'Dropping', { talosVersion }),
   );
 }
 
@@ -68,13 +68,16 @@ async function changeConfig(
 
 /** What is left of the time that was noted before the call; after it nothing of ours may still land. */
 export function timeLeft(actor: Actor, machine: string): number {
-  const left = actor.deadline - actor.ports.clock.now();
+  const left = actor.deadline - actor.time.now(actor.observed.observation.operation);
   if (left < LEAST_TIME_MS) throw new EffectRefusedError(`${machine} took too long to answer; nothing was sent`);
   return left;
 }
 
 /** Less than this is no time for a call. */
 const LEAST_TIME_MS = 1_000;
+
+/** How a configuration is brought to a stage. */
+export type Render = typeof renderStage;
 
 /** A configuration that may not be touched was not: nothing is in flight after that. */
 function rendered(render: () => string): string {

@@ -1,13 +1,14 @@
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { CertificateAndKey } from '../../pkg/pki/index.ts';
 import type { Effect } from '../rotation/decision.ts';
-import { applyConfig, revertConfig } from './act-apply.ts';
+import { applyConfig, type Render, revertConfig } from './act-apply.ts';
 import { resetAuthentication, restartOwner } from './act-kubernetes.ts';
 import { cordon, drain, forfeitLeadership, reboot, uncordon } from './act-roll.ts';
 import { complete, replaceBundle, writeRecord } from './act-store.ts';
 import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import type { Observed } from './observe.ts';
+import type { OperationTime } from './operation-time.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 
@@ -20,7 +21,10 @@ export interface Actor {
   readonly owner: string;
   /** Until when a call that changes a machine may be under way, milliseconds since the epoch; noted before the effect. */
   readonly deadline: number;
+  /** The clock that this deadline is measured with. */
+  readonly time: OperationTime;
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+  readonly render: Render;
 }
 
 /** Does one effect. Resolves when it is done for certain; whatever it throws is classified by `outcomeOf`. */

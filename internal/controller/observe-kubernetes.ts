@@ -31,6 +31,8 @@ export interface KubernetesInput {
   readonly ask: readonly MachineRef[];
   readonly needs: Needs;
   readonly operation: TalosOperation;
+  /** How much the wall clock is ahead of the operation's time, milliseconds; 0 where it is behind. */
+  readonly aheadMs: number;
   /** The Kubernetes CA that namespaces should hold. */
   readonly rootCa: Fingerprint | undefined;
 }
@@ -47,7 +49,8 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
     read(needs.authentication, readAuthentication),
     read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
     read(needs.stalePods && published !== undefined, (client) =>
-      readStale(client, operation, published?.lastTransitionTime ?? ''),
+      // Pods tell the wall clock's time; one too many is listed rather than one too few.
+      readStale(client, operation, Date.parse(published?.lastTransitionTime ?? '') + input.aheadMs),
     ),
     read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
     read(needs.controlPlanePods, readUnready),
@@ -86,8 +89,8 @@ async function readRootCas(client: KubeClient, expected: Fingerprint | undefined
   return { total: all.length, stale: stale.map((each) => each.namespace) };
 }
 
-async function readStale(client: KubeClient, operation: TalosOperation, publishedAt: string): Promise<StaleWorkload[]> {
-  const stale = await listStalePods(client, { startedBefore: Date.parse(publishedAt) });
+async function readStale(client: KubeClient, operation: TalosOperation, publishedAt: number): Promise<StaleWorkload[]> {
+  const stale = await listStalePods(client, { startedBefore: publishedAt });
   const asks = operation.spec.restartWorkloads === 'Rolling';
   return Promise.all(
     stale.map(async (each) => {

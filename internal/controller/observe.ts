@@ -1,5 +1,6 @@
 import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import { isAtLeast } from '../../api/v1alpha1/index.ts';
+import type { Clock } from '../../pkg/clock/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import { needsOf } from '../rotation/decide.ts';
 import type { MachineObservation, Observation, Reading } from '../rotation/observation.ts';
@@ -10,6 +11,7 @@ import { changesOf, observeStore } from './material.ts';
 import { observeKubernetes } from './observe-kubernetes.ts';
 import { observeMachine, signedBy } from './observe-machine.ts';
 import { observeRefusals } from './observe-refusals.ts';
+import { createOperationTime, type OperationTime } from './operation-time.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { type ConfigReader, createConfigReader } from './standing.ts';
@@ -19,11 +21,12 @@ export interface Memory {
   machines: readonly ListedMachine[];
   readonly configs: ConfigReader;
   readonly heartbeats: Heartbeats;
+  readonly time: OperationTime;
 }
 
 /** Nothing remembered yet. */
-export function createMemory(): Memory {
-  return { machines: [], configs: createConfigReader(), heartbeats: createHeartbeats() };
+export function createMemory(clock: Clock, configs: ConfigReader = createConfigReader()): Memory {
+  return { machines: [], configs, heartbeats: createHeartbeats(clock), time: createOperationTime(clock) };
 }
 
 /** Everything that an observation is made with. */
@@ -78,6 +81,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     ask: [...ready, ...machines.filter((machine) => machine.role === 'controlplane' && !ready.includes(machine))],
     needs,
     operation,
+    aheadMs: Math.max(0, ports.clock.now() - memory.time.now(operation)),
     rootCa: changesOf(state).find((change) => change.target === 'kubernetes')?.new.certificate.fingerprint,
   });
   const refusals =
@@ -91,7 +95,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
         })
       : undefined;
   const observation: Observation = {
-    now: ports.clock.now(),
+    now: memory.time.now(operation),
     operation,
     store,
     machines,

@@ -1,11 +1,12 @@
 import type { CaRotationStatus, CaStage, CaTarget, TalosOperation } from '../../api/v1alpha1/index.ts';
+import { renderStage } from '../../pkg/machineconfig/index.ts';
 import type { CertificateAndKey } from '../../pkg/pki/index.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
 import { decide } from '../rotation/decide.ts';
 import { BLOCKED_RECHECK_MS, type Decision, type Effect, type StatusPatch } from '../rotation/decision.ts';
 import type { Observation } from '../rotation/observation.ts';
 import { type Actor, act, machineNameOf } from './act.ts';
-import { APPLY_DEADLINE_MS } from './act-apply.ts';
+import { APPLY_DEADLINE_MS, type Render } from './act-apply.ts';
 import { REBOOT_DEADLINE_MS } from './act-roll.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
@@ -14,6 +15,7 @@ import { createMemory, type Memory, type Observed, observe } from './observe.ts'
 import type { Ports } from './ports.ts';
 import { changeOf, isNews, statusOf } from './report.ts';
 import { createSession, type Session } from './session.ts';
+import type { ConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
 
 /** How one engine is made. */
@@ -24,6 +26,10 @@ export interface EngineOptions {
   readonly newCa?: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
   /** Makes our own client certificates; signed on the spot unless given. */
   readonly issueLeaf?: IssueLeaf;
+  /** Reads machine configurations; one reader can be shared by many engines. */
+  readonly configs?: ConfigReader;
+  /** Renders machine configurations; a simulated world remembers what it has rendered before. */
+  readonly render?: Render;
 }
 
 /** What one look at an operation led to. */
@@ -60,10 +66,11 @@ export function createEngine(options: EngineOptions): Engine {
     ports,
     session,
     identities: createIdentities(ports.clock, options.issueLeaf),
-    memory: createMemory(),
+    memory: createMemory(ports.clock, options.configs),
     failures: { text: '', count: 0 },
     settings: options.settings ?? DEFAULT_SETTINGS,
     newCa: options.newCa ?? newCa,
+    render: options.render ?? renderStage,
   };
   return {
     reconcile: (name) => reconcile(shell, name),
@@ -78,6 +85,7 @@ interface Shell {
   readonly memory: Memory;
   readonly settings: Settings;
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
+  readonly render: Render;
   /** How often the same call has failed in a row. */
   readonly failures: { text: string; count: number };
 }
@@ -103,7 +111,9 @@ type Act = Extract<Decision, { kind: 'act' }>;
 async function perform(shell: Shell, observed: Observed, decision: Act): Promise<Reconciled> {
   const { observation } = observed;
   const { effect } = decision;
-  const deadline = shell.ports.clock.now() + (effect.kind === 'reboot' ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS);
+  const { time } = shell.memory;
+  const deadline =
+    time.now(observation.operation) + (effect.kind === 'reboot' ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS);
   const calls = callsOf(observation, effect, deadline);
   const before = observation.operation.status.caRotation;
   // Whatever must survive a crash is durable before the effect leaves.
@@ -114,7 +124,7 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
   let operation = observation.operation;
   if (Object.keys(mark).length > 0) operation = await write(shell, observation, operation, { decision, patch: mark });
   await audit(shell, decision, operation, { phase: 'before' });
-  const actor: Actor = { ...shell, observed, owner: operation.metadata.uid, deadline };
+  const actor: Actor = { ...shell, observed, owner: operation.metadata.uid, deadline, time };
   let failure: unknown;
   let outcome: EffectOutcome = 'ok';
   try {

@@ -24,17 +24,23 @@ export interface ConfigReader {
   read(config: string, state: ClusterState, where: string): ReadConfig;
 }
 
-/** Keeps the standing of the last configuration of each machine and nothing of its text. */
-export function createConfigReader(): ConfigReader {
-  const known = new Map<string, { readonly key: string; readonly read: ReadConfig }>();
+/** So many configurations are remembered: those of 1,000 clusters of ten machines. One takes half a kilobyte. */
+const REMEMBERED = 10_000;
+
+/** Keeps where the last configurations stand and nothing of their text. One reader may serve any number of clusters. */
+export function createConfigReader(limit = REMEMBERED): ConfigReader {
+  const known = new Map<string, ReadConfig>();
   return {
     read(config, state, where) {
       const digest = digestOf(config);
       const key = `${digest} ${materialKey(state)}`;
-      const before = known.get(where);
-      if (before?.key === key) return before.read;
-      const read = { digest, standing: standingOf(openMachineConfig(config, where), state) };
-      known.set(where, { key, read });
+      const before = known.get(key);
+      // A Map keeps the order of insertion: what is used again moves to its end.
+      known.delete(key);
+      const read = before ?? { digest, standing: standingOf(openMachineConfig(config, where), state) };
+      known.set(key, read);
+      const [oldest] = known.keys();
+      if (known.size > limit && oldest !== undefined) known.delete(oldest);
       return read;
     },
   };
@@ -55,13 +61,21 @@ export function standingOf(config: OpenMachineConfig, state: ClusterState): Reco
   return Object.fromEntries(entries) as Record<CaTarget, ConfigStanding>;
 }
 
+/** What every standing depends on besides the configuration; asked for every machine of one look. */
 function materialKey(state: ClusterState): string {
+  const known = materialKeys.get(state);
+  if (known !== undefined) return known;
   const ours = changesOf(state).flatMap((change) => [
     change.old.certificate.fingerprint,
     change.new.certificate.fingerprint,
   ]);
-  return [...ours, ...CA_TARGETS.map((target) => caOf(state.bundle, target).certificate.fingerprint)].join(' ');
+  const held = CA_TARGETS.map((target) => caOf(state.bundle, target).certificate.fingerprint);
+  const key = [...ours, '/', ...held].join(' ');
+  materialKeys.set(state, key);
+  return key;
 }
+
+const materialKeys = new WeakMap<ClusterState, string>();
 
 function during(config: OpenMachineConfig, change: CaChange): ConfigStanding {
   const { stage, reason } = config.standing(change);

@@ -60,12 +60,23 @@ export interface Blocker {
 /** How soon to look again while something that we started is under way. */
 export const RECHECK_MS = 1_500;
 
+/**
+ * How soon to look again while only time has to pass: a look then notices what
+ * undoes the wait, and costs every machine a dozen calls.
+ */
+export const SETTLE_RECHECK_MS = 5_000;
+
 /** How soon to look again when a person has to do something. */
 export const BLOCKED_RECHECK_MS = 30_000;
 
 /** A wait for something that is expected to come by itself. */
 export function waitFor(blocker: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
   return { kind: 'wait', reason: blocker.reason, message: blocker.message, recheckAfterMs };
+}
+
+/** A wait for a span of time to be over; looked at again at its end, and now and then before. */
+export function waitOut(blocker: Blocker, leftMs: number): Decision {
+  return waitFor(blocker, Math.min(SETTLE_RECHECK_MS, Math.max(1, leftMs)));
 }
 
 /** A stop that needs a person, or at least more time than anybody should watch. */

@@ -1,5 +1,5 @@
 import { type Context, elapsedSince } from '../context.ts';
-import { type Decision, waitFor } from '../decision.ts';
+import { type Decision, waitFor, waitOut } from '../decision.ts';
 import { hold } from '../hold.ts';
 import { short } from '../targets/descriptor.ts';
 import { conditionOf } from './condition.ts';
@@ -41,8 +41,11 @@ export function aggregatorSettled(context: Context): Decision | undefined {
   if (!published) return waitFor({ reason: 'SettlingAggregator', message });
   const left = context.settings.aggregatorSettleMs - elapsedSince(context, condition?.lastTransitionTime);
   if (left <= 0) return undefined;
-  return waitFor({
-    reason: 'SettlingAggregator',
-    message: `${message}; extension API servers have ${Math.ceil(left / 1000)} s more to read it`,
-  });
+  return waitOut(
+    {
+      reason: 'SettlingAggregator',
+      message: `${message}; extension API servers have ${Math.ceil(left / 1000)} s more to read it`,
+    },
+    left,
+  );
 }

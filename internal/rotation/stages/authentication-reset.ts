@@ -1,5 +1,5 @@
 import { type Context, controlPlanes, elapsedSince, isKnown } from '../context.ts';
-import { type Decision, waitFor } from '../decision.ts';
+import { type Decision, waitFor, waitOut } from '../decision.ts';
 import { hold } from '../hold.ts';
 import type { AuthenticationReading } from '../observation.ts';
 import { short } from '../targets/descriptor.ts';
@@ -30,10 +30,13 @@ export function authenticationReset(context: Context): Decision | undefined {
   if (wrong !== undefined) return reset(reading.value, message);
   const left = context.settings.authenticationWatchMs - elapsedSince(context, condition?.lastTransitionTime);
   if (left <= 0) return undefined;
-  return waitFor({
-    reason: 'ResettingAuthentication',
-    message: `${message}; watching it for ${Math.ceil(left / 1000)} s more`,
-  });
+  return waitOut(
+    {
+      reason: 'ResettingAuthentication',
+      message: `${message}; watching it for ${Math.ceil(left / 1000)} s more`,
+    },
+    left,
+  );
 }
 
 const FILES = { requestheader: 'requestheader-client-ca-file', client: 'client-ca-file' } as const;

@@ -57,8 +57,14 @@ describe.each(['Accepting', 'AwaitingCredentials'] as const)('before the aggrega
       reason: 'SettlingAggregator',
       message:
         'extension-apiserver-authentication holds the new aggregator CA dfdfdfdfdfdf; extension API servers have 45 s more to read it',
-      recheckAfterMs: 1500,
+      recheckAfterMs: 5000,
     });
+  });
+
+  it('looks again at their end, not after it', () => {
+    const conditions = [aCondition('AggregatorAccepted', 'True', 117)];
+
+    expect(decide(settling({ kubernetes: both, conditions }))).toMatchObject({ kind: 'wait', recheckAfterMs: 3000 });
   });
 
   it('goes on after them, by the time of the condition, which a restart does not lose', () => {
@@ -302,7 +308,7 @@ describe('the reset of extension-apiserver-authentication in Finalizing', () => 
       kind: 'wait',
       reason: 'ResettingAuthentication',
       message: 'extension-apiserver-authentication holds the new CAs alone; watching it for 20 s more',
-      recheckAfterMs: 1500,
+      recheckAfterMs: 5000,
     });
     expect(decide(finalizing(right, { conditions: [aCondition('AuthenticationReset', 'True', 120)] }))).toMatchObject({
       effect: { kind: 'enter-stage', stage: 'Done' },
