@@ -11,6 +11,7 @@ import { createSimConnections } from './connections.ts';
 import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
 import { type Happening, schedule } from './happenings.ts';
 import type { Mint } from './mint.ts';
+import { stockOf } from './stock.ts';
 import { createSimStore, type SimStore } from './store.ts';
 import type { Timing } from './timing.ts';
 import { createWorld, type World } from './world.ts';
@@ -223,6 +224,7 @@ async function oneProcess(
   onLook: (reconciled: Reconciled) => boolean,
 ): Promise<'done' | 'gone' | 'stopped' | 'died'> {
   const { clock } = world;
+  const stock = stockOf(world.mint);
   const ports = {
     clock,
     connections: createSimConnections(world, process, faults),
@@ -232,6 +234,8 @@ async function oneProcess(
     ports,
     settings: { ...DEFAULT_SETTINGS, ...scenario.settings },
     newCa: async (target) => world.mint.ca(target, 1),
+    configs: stock.configs,
+    render: stock.render,
     issueLeaf: (ca, profile) => world.mint.issue(ca, profile, clock),
   });
   const tell = createTeller(world);

@@ -1,4 +1,4 @@
-import { type Certificate, type Fingerprint, Secret } from '../../pkg/pki/index.ts';
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import {
   type CallOptions,
   type Identity,
@@ -13,6 +13,7 @@ import { issueKubeconfig } from './kubeconfig.ts';
 import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
 import { specOf } from './resources.ts';
+import { stockOf } from './stock.ts';
 import {
   applyConfiguration,
   configurationOf,
@@ -37,12 +38,16 @@ export interface TalosClientOptions {
   readonly identity: Identity;
 }
 
+/** Where Talos keeps the persistent configuration, on its STATE partition. */
+const CONFIGURATION_FILE = '/system/state/config.yaml';
+
 const READ_MS = 10_000;
 const CHANGE_MS = 30_000;
 
 /** The Talos API of one simulated machine, with the handshake, the permissions and the refusals of the real one. */
 export function createSimTalos(options: TalosClientOptions): TalosMachine {
   const { world, process, faults, name, address } = options;
+  const { texts } = stockOf(world.mint);
   let { identity } = options;
   /** Boot in which a connection was made; such a connection is not verified again. */
   let connection: string | undefined;
@@ -137,7 +142,7 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     configuration: (which, call) =>
       read('Get MachineConfigs', call, (machine) => {
         const { config, version } = configurationOf(machine, which);
-        return { config: Secret.of('machine-config', config), version };
+        return { config: texts.secret(config), version };
       }),
     apply: (request, call) => {
       const asked = { ...request, config: request.config.expose() };
@@ -190,7 +195,11 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
         return issueKubeconfig(world.mint, machine.taken.kubernetes, address);
       }),
     issueClient: async () => unsupported('GenerateClientConfiguration')(),
-    readFile: async () => unsupported('Read')(),
+    readFile: (path, call) =>
+      read('Read', call, (machine) => {
+        if (path !== CONFIGURATION_FILE) throw fail('Read', 'not-found', `open ${path}: no such file or directory`);
+        return texts.bytes(machine.persistent);
+      }),
     events: unsupported('Events'),
     use(next) {
       identity = next;

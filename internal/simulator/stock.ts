@@ -1,0 +1,68 @@
+import { type Change, renderStage } from '../../pkg/machineconfig/index.ts';
+import { Secret } from '../../pkg/pki/index.ts';
+import { type ConfigReader, createConfigReader, type EngineOptions } from '../controller/index.ts';
+import type { Mint } from './mint.ts';
+
+/** What every world over one mint shares: the same configurations come up in all of them. */
+export interface Stock {
+  readonly configs: ConfigReader;
+  readonly render: NonNullable<EngineOptions['render']>;
+  readonly texts: Texts;
+}
+
+/** The forms in which a machine hands out its configuration; each text is brought into them once. */
+export interface Texts {
+  secret(config: string): Secret<'machine-config'>;
+  bytes(config: string): Buffer;
+}
+
+const stocks = new WeakMap<Mint, Stock>();
+
+/** The stock of a mint. */
+export function stockOf(mint: Mint): Stock {
+  const kept = stocks.get(mint);
+  if (kept !== undefined) return kept;
+  const stock = { configs: createConfigReader(), render: createRenderer(), texts: createTexts() };
+  stocks.set(mint, stock);
+  return stock;
+}
+
+/** So many rendered configurations are kept, then all are forgotten. */
+const KEPT = 4_000;
+
+/** Renders as the product does, each combination once. */
+function createRenderer(): Stock['render'] {
+  const rendered = new Map<string, string>();
+  return (config, changes, stage, options) => {
+    const pairs = changes.map((change) => (isOfCa(change) ? printsOf(change) : undefined));
+    if (pairs.includes(undefined)) return renderStage(config, changes, stage, options);
+    const key = JSON.stringify([config, pairs, stage, options.talosVersion]);
+    const known = rendered.get(key);
+    if (known !== undefined) return known;
+    const text = renderStage(config, changes, stage, options);
+    if (rendered.size >= KEPT) rendered.clear();
+    rendered.set(key, text);
+    return text;
+  };
+}
+
+function createTexts(): Texts {
+  const known = new Map<string, { readonly secret: Secret<'machine-config'>; readonly bytes: Buffer }>();
+  function formsOf(config: string) {
+    const kept = known.get(config);
+    if (kept !== undefined) return kept;
+    const forms = { secret: Secret.of('machine-config', config), bytes: Buffer.from(config) };
+    if (known.size >= KEPT) known.clear();
+    known.set(config, forms);
+    return forms;
+  }
+  return { secret: (config) => formsOf(config).secret, bytes: (config) => formsOf(config).bytes };
+}
+
+function isOfCa(change: Change): change is Extract<Change, { old: { certificate: unknown } }> {
+  return 'certificate' in change.old;
+}
+
+function printsOf(change: Extract<Change, { old: { certificate: unknown } }>): readonly string[] {
+  return [change.target, change.old.certificate.fingerprint, change.new.certificate.fingerprint];
+}
