@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 /** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
-const NIGHTLY = ['test/conformance/talos/three-control-planes.test.ts', 'test/e2e/rotate-all.test.ts'];
+const NIGHTLY = [
+  'test/conformance/talos/three-control-planes.test.ts',
+  'test/e2e/rotate-{all,faults,kills,matrix}.test.ts',
+];
 
 /** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
 const THOROUGH = [

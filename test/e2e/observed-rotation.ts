@@ -78,7 +78,8 @@ export async function observeRotation(request: RotationRequest): Promise<Observe
   }
 }
 
-function followKubeconfig(file: string, traffic: Traffic): NodeJS.Timeout {
+/** Lets the traffic take over whatever kubeconfig stands in a file, from then on; `clearInterval` ends it. */
+export function followKubeconfig(file: string, traffic: Traffic): NodeJS.Timeout {
   let modified = statSync(file).mtimeMs;
   return setInterval(() => {
     const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
