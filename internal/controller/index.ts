@@ -20,4 +20,4 @@ export type {
 export { createEngine, type Engine, type EngineOptions, type Reconciled } from './reconcile.ts';
 export { type RunEnd, type RunOptions, runOperation } from './run.ts';
 export { createSession, type Session } from './session.ts';
-export { type ConfigReader, createConfigReader } from './standing.ts';
+export { type ConfigReader, createConfigReader, digestOf } from './standing.ts';

@@ -91,12 +91,13 @@ async function readTalos(client: TalosMachine, { machine, state, configs }: Mach
     readPki(client, state, isPlane),
     isPlane ? readPlane(client) : undefined,
   ]);
-  const { digest, standing } = configs.read(active.config.expose(), state, `the configuration of ${machine.name}`);
+  const text = active.config.expose();
+  const { digest, standing } = configs.read(text, state, `the configuration of ${machine.name}`);
   return {
     version: version.tag.replace(/^v/, ''),
     bootId,
     configDigest: digest,
-    ...(kept === undefined ? {} : { keptDigest: digestOf(kept) }),
+    ...(kept === undefined ? {} : { keptDigest: kept === text ? digest : digestOf(kept) }),
     standing,
     pki,
     kubelet: toService(services.find((service) => service.id === 'kubelet')),

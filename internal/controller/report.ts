@@ -127,11 +127,21 @@ export function changeOf(operation: TalosOperation, decision: Decision, status: 
 
 /** Whether the new status is worth a write: a countdown alone is not. */
 export function isNews(before: OperationStatus, after: OperationStatus): boolean {
-  const plain = ({ message, history: _history, conditions, ...rest }: OperationStatus) =>
-    JSON.stringify({
-      ...rest,
-      message: withoutNumbers(message),
-      conditions: conditions.map((each) => ({ ...each, message: withoutNumbers(each.message) })),
-    });
   return plain(before) !== plain(after);
 }
+
+/** A status without what alone is no news; that of the stored one is asked for at every look. */
+function plain(status: OperationStatus): string {
+  const known = plainTexts.get(status);
+  if (known !== undefined) return known;
+  const { message, history: _history, conditions, ...rest } = status;
+  const text = JSON.stringify({
+    ...rest,
+    message: withoutNumbers(message),
+    conditions: conditions.map((each) => ({ ...each, message: withoutNumbers(each.message) })),
+  });
+  plainTexts.set(status, text);
+  return text;
+}
+
+const plainTexts = new WeakMap<OperationStatus, string>();

@@ -28,11 +28,11 @@ export interface ConfigReader {
 const REMEMBERED = 10_000;
 
 /** Keeps where the last configurations stand and nothing of their text. One reader may serve any number of clusters. */
-export function createConfigReader(limit = REMEMBERED): ConfigReader {
+export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf): ConfigReader {
   const known = new Map<string, ReadConfig>();
   return {
     read(config, state, where) {
-      const digest = digestOf(config);
+      const digest = digestOfText(config);
       const key = `${digest} ${materialKey(state)}`;
       const before = known.get(key);
       // A Map keeps the order of insertion: what is used again moves to its end.

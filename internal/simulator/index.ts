@@ -46,7 +46,7 @@ export {
   type ServiceFact,
   serviceFacts,
 } from './talos-answers.ts';
-export { MEASURED, type Span, type Timing } from './timing.ts';
+export { BRISK, MEASURED, type Span, type Timing } from './timing.ts';
 export {
   beginReboot,
   isApiServerReady,

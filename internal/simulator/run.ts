@@ -98,6 +98,8 @@ const LIVENESS_MS = 3_600_000;
 /** Ten times what a long rotation takes: whoever looks more often goes round in circles. */
 const MAX_LOOKS = 6_000;
 const AFTERMATH_MS = 60_000;
+/** Checkers are asked at least this often, whether anything has happened or not. */
+const UNASKED_MS = 2_000;
 /** Nothing was done for so long after the last disturbance: it does not go on by itself any more. */
 const QUIET_MS = 1_500_000;
 
@@ -154,6 +156,18 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
   const { world, store, checkers } = input;
   const violations: Violation[] = [];
   const broken = new Set<string>();
+  let seen: { readonly lines: number; readonly operation: TalosOperation | undefined; readonly at: number } | undefined;
+  /** Most looks change nothing: neither the world nor the operation. What only time breaks is asked for now and then. */
+  function isNothingNew(): boolean {
+    const now = {
+      lines: world.lines.length,
+      operation: store.operations.get(NAME),
+      at: world.clock.monotonic(),
+    };
+    const isSame = seen?.lines === now.lines && seen.operation === now.operation && now.at - seen.at < UNASKED_MS;
+    if (!isSame) seen = now;
+    return isSame;
+  }
   function ask(question: (checker: Checker, moment: Moment) => string | undefined): void {
     const moment: Moment = { ...input, operation: store.operations.get(NAME) };
     for (const checker of checkers) {
@@ -167,7 +181,9 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
   }
   return {
     violations,
-    look: () => ask((checker, moment) => checker.check?.(moment)),
+    look: () => {
+      if (!isNothingNew()) ask((checker, moment) => checker.check?.(moment));
+    },
     finish: () => ask((checker, moment) => checker.end?.(moment)),
   };
 }

@@ -1,6 +1,6 @@
 import { type Change, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
-import { type ConfigReader, createConfigReader, type EngineOptions } from '../controller/index.ts';
+import { type ConfigReader, createConfigReader, digestOf, type EngineOptions } from '../controller/index.ts';
 import type { Mint } from './mint.ts';
 
 /** What every world over one mint shares: the same configurations come up in all of them. */
@@ -14,6 +14,7 @@ export interface Stock {
 export interface Texts {
   secret(config: string): Secret<'machine-config'>;
   bytes(config: string): Buffer;
+  digest(config: string): string;
 }
 
 const stocks = new WeakMap<Mint, Stock>();
@@ -22,7 +23,9 @@ const stocks = new WeakMap<Mint, Stock>();
 export function stockOf(mint: Mint): Stock {
   const kept = stocks.get(mint);
   if (kept !== undefined) return kept;
-  const stock = { configs: createConfigReader(), render: createRenderer(), texts: createTexts() };
+  const texts = createTexts();
+  const configs = createConfigReader(KEPT, texts.digest);
+  const stock = { configs, render: createRenderer(), texts };
   stocks.set(mint, stock);
   return stock;
 }
@@ -47,16 +50,23 @@ function createRenderer(): Stock['render'] {
 }
 
 function createTexts(): Texts {
-  const known = new Map<string, { readonly secret: Secret<'machine-config'>; readonly bytes: Buffer }>();
+  const known = new Map<
+    string,
+    { readonly secret: Secret<'machine-config'>; readonly bytes: Buffer; digest: string }
+  >();
   function formsOf(config: string) {
     const kept = known.get(config);
     if (kept !== undefined) return kept;
-    const forms = { secret: Secret.of('machine-config', config), bytes: Buffer.from(config) };
+    const forms = { secret: Secret.of('machine-config', config), bytes: Buffer.from(config), digest: digestOf(config) };
     if (known.size >= KEPT) known.clear();
     known.set(config, forms);
     return forms;
   }
-  return { secret: (config) => formsOf(config).secret, bytes: (config) => formsOf(config).bytes };
+  return {
+    secret: (config) => formsOf(config).secret,
+    bytes: (config) => formsOf(config).bytes,
+    digest: (config) => formsOf(config).digest,
+  };
 }
 
 function isOfCa(change: Change): change is Extract<Change, { old: { certificate: unknown } }> {

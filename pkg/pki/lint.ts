@@ -158,9 +158,20 @@ function checkSelfSigned({ certificate, fields }: Subject): string | undefined {
     // Go takes any certificate as a root; OpenSSL, Node and Python refuse one that another CA signed (measured).
     return `is not a root: its issuer is ${certificate.issuer === '' ? 'an empty name' : certificate.issuer}`;
   }
-  const x509 = new X509Certificate(certificate.der);
-  return x509.verify(x509.publicKey) ? undefined : 'is not signed by its own key';
+  return isSelfSigned(certificate) ? undefined : 'is not signed by its own key';
 }
+
+function isSelfSigned(certificate: Certificate): boolean {
+  const known = selfSigned.get(certificate);
+  if (known !== undefined) return known;
+  const x509 = new X509Certificate(certificate.der);
+  const verdict = x509.verify(x509.publicKey);
+  selfSigned.set(certificate, verdict);
+  return verdict;
+}
+
+/** A running rotation is linted once a minute; a signature is verified once, and forgotten with its certificate. */
+const selfSigned = new WeakMap<Certificate, boolean>();
 
 function checkSerial({ fields }: Subject): string | undefined {
   if ((fields.serial[0] ?? 0) >= 0x80) return 'has a negative serial number, which Go refuses';

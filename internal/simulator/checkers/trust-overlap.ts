@@ -36,23 +36,23 @@ function kubernetesTrust({ world }: Moment, shown: SimMachine, verifier: SimMach
   return `the kubelet of ${verifier.name} does not accept what the API server of ${shown.name} serves`;
 }
 
-/** An extension API server re-reads whom it trusts now and then; it has until the settle time is over. */
-const REREAD_MS = 115_000;
+/** An extension API server re-reads whom it trusts now and then; so long before the settle time is over at the latest. */
+const REREAD_MARGIN_MS = 5_000;
 
 function createExtensionServer(): (moment: Moment) => string | undefined {
   let trusted: readonly string[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   return ({ world, scenario }) => {
-    if (scenario.settings?.aggregatorSettleMs !== undefined) return undefined;
+    const settleMs = scenario.settings?.aggregatorSettleMs ?? 120_000;
     const map = world.kubernetes.authentication;
-    if (map !== undefined && world.clock.monotonic() - readAt >= REREAD_MS) {
+    if (map !== undefined && world.clock.monotonic() - readAt >= settleMs - REREAD_MARGIN_MS) {
       trusted = prints(map.requestheader);
       readAt = world.clock.monotonic();
     }
     for (const machine of world.planes()) {
       const issuer = machine.taken.aggregator?.issuing.fingerprint;
       if (issuer === undefined || !isListening(world, machine) || trusted.includes(issuer)) continue;
-      return `an extension API server that read its trust less than two minutes ago does not accept the front proxy of ${machine.name}`;
+      return `an extension API server that read its trust less than ${settleMs / 1_000} s ago does not accept the front proxy of ${machine.name}`;
     }
     return undefined;
   };
