@@ -144,7 +144,8 @@ export function restartKubelet(world: World, machine: SimMachine): void {
     kubelet.trust = prints(machine.taken.kubelet);
     const random = world.random(`${machine.name}/kubelet/${kubelet.instance}`);
     kubelet.readyAt = world.clock.monotonic() + draw(random, world.timing.kubeletHealthy);
-    if (kubelet.clientIssuer !== undefined && !kubelet.trust.includes(kubelet.clientIssuer)) {
+    if (kubelet.clientIssuer === undefined || !kubelet.trust.includes(kubelet.clientIssuer)) {
+      // Also one that went down before its certificate came asks again.
       kubelet.clientIssuer = undefined;
       askForCertificate(world, machine);
     }
