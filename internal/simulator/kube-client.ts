@@ -110,10 +110,12 @@ function errorOf(server: string, { doing }: KubeRequest, { status, body }: ApiRe
   const { reason, message, details } = body as {
     reason: string;
     message: string;
-    details: { causes: readonly StatusCause[] };
+    details: { name?: string; causes: readonly StatusCause[] };
   };
+  // As over the wire: a 404 that names no object is about a path that is not served.
+  const isUnserved = status === 404 && details.name === undefined;
   return new KubeError({
-    kind: KINDS[status] ?? 'unexpected-reply',
+    kind: isUnserved ? 'discovery' : (KINDS[status] ?? 'unexpected-reply'),
     server,
     doing,
     found: message,

@@ -1,5 +1,7 @@
-import { type Certificate, writeCertificates } from '../../pkg/pki/index.ts';
-import type { SimMachine } from './machine.ts';
+import type { Certificate } from '../../pkg/pki/index.ts';
+import { BORN_NAMESPACES, type NamespaceState } from './kube/namespaces.ts';
+import { createStorage, type Storage } from './kube/storage.ts';
+import type { NodeState, SimMachine } from './machine.ts';
 import { isApiServerReady, servingIssuer } from './transitions.ts';
 import { createWorkloads, type Workloads } from './workloads.ts';
 import type { World } from './world.ts';
@@ -9,6 +11,16 @@ export interface AuthenticationMap {
   readonly uid: string;
   requestheader: Certificate[];
   client: Certificate[];
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** A certificate that a kubelet asked for and was given. */
+export interface SignedRequest {
+  readonly machine: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly certificate: Certificate;
 }
 
 /** What Kubernetes stores, and the controllers that change it. Which API server answers is the API's business. */
@@ -17,13 +29,19 @@ export interface SimKubernetes {
   /** `kube-root-ca.crt` by namespace, in PEM. */
   readonly rootCas: Map<string, string>;
   authentication: AuthenticationMap | undefined;
-  /** Counts every write. */
-  revision: number;
+  /** What was said about namespaces; one that is not there is as old as the cluster. */
+  readonly namespaces: Map<string, NamespaceState>;
+  /** Objects that only clients know the meaning of. */
+  readonly storage: Storage;
+  /** Certificates that kubelets were given, the newest last. */
+  readonly requests: SignedRequest[];
   begin(world: World): void;
   /** The kubelet renews its Lease and its Node's status, if any API server takes it. */
   heartbeat(world: World, machine: SimMachine): void;
   /** Machine whose controller manager leads. */
   leader(world: World): SimMachine | undefined;
+  /** Who holds the Lease of the controller manager, whether it works or not. */
+  lead(): { readonly name: string; readonly instance: number } | undefined;
   /** One look of the controller manager: leadership, root CAs, lost Nodes. Every two seconds. */
   control(world: World): void;
   /** Every API server adds what it accepts; a missing map is written by the first alone. */
@@ -31,13 +49,13 @@ export interface SimKubernetes {
   deleteAuthentication(world: World): void;
 }
 
-const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
-
 /** A leader that is gone is replaced when its lease has run out. */
 const LEASE_MS = 15_000;
 /** Measured: a fresh start publishes in 7 s. */
 const PUBLISH_MS = 5_000;
 const NODE_GRACE_MS = 40_000;
+/** A kubelet writes its status that often when there is no news. */
+const REPORT_MS = 300_000;
 
 /** Kubernetes of a healthy cluster. */
 export function createKubernetes(): SimKubernetes {
@@ -76,11 +94,16 @@ export function createKubernetes(): SimKubernetes {
     workloads: createWorkloads(),
     rootCas: new Map(),
     authentication: undefined,
-    revision: 1_000,
+    namespaces: new Map(),
+    storage: createStorage(),
+    requests: [],
+    lead: () => lead,
     begin(world) {
       const { kubernetes: ca, aggregator } = world.bundle;
-      for (const name of NAMESPACES) kubernetes.rootCas.set(name, ca.certificate.pem);
-      kubernetes.authentication = { uid: 'map-0', requestheader: [aggregator.certificate], client: [ca.certificate] };
+      for (const name of BORN_NAMESPACES) kubernetes.rootCas.set(name, ca.certificate.pem);
+      const createdAt = world.clock.now();
+      const requestheader = [aggregator.certificate];
+      kubernetes.authentication = { uid: 'map-0', requestheader, client: [ca.certificate], createdAt };
       kubernetes.workloads.begin(world);
       lookForLeader(world);
     },
@@ -93,10 +116,12 @@ export function createKubernetes(): SimKubernetes {
       node.beatAt = world.clock.monotonic();
       // A kubelet that only restarts does not make its Node unready; one that boots does until it is well.
       const isHealthy = world.clock.monotonic() >= kubelet.readyAt;
-      if (isHealthy) node.ready = 'True';
-      else if (node.bootId !== machine.bootId) node.ready = 'False';
-      if (node.bootId !== machine.bootId) node.resourceVersion += 1;
+      const isNewBoot = node.bootId !== machine.bootId;
+      if (isHealthy) tellReady(world, node, 'True');
+      else if (isNewBoot) tellReady(world, node, 'False');
+      if (isNewBoot) node.resourceVersion += 1;
       node.bootId = machine.bootId;
+      if (isNewBoot || node.leaseAt - node.reportedAt >= REPORT_MS) node.reportedAt = node.leaseAt;
       tellPods(world, machine);
     },
     leader: (world) => {
@@ -114,7 +139,7 @@ export function createKubernetes(): SimKubernetes {
         for (const name of kubernetes.rootCas.keys()) kubernetes.rootCas.set(name, root.pem);
       }
       for (const { node } of world.machines()) {
-        if (node !== undefined && world.clock.now() - node.leaseAt > NODE_GRACE_MS) node.ready = 'Unknown';
+        if (node !== undefined && world.clock.now() - node.leaseAt > NODE_GRACE_MS) tellReady(world, node, 'Unknown');
       }
       kubernetes.workloads.control(world);
     },
@@ -126,7 +151,12 @@ export function createKubernetes(): SimKubernetes {
         const map = kubernetes.authentication;
         if (map === undefined) {
           maps += 1;
-          kubernetes.authentication = { uid: `map-${maps}`, client: [...client], requestheader: [...requestheader] };
+          kubernetes.authentication = {
+            uid: `map-${maps}`,
+            client: [...client],
+            requestheader: [...requestheader],
+            createdAt: world.clock.now(),
+          };
           continue;
         }
         map.client = union(map.client, client);
@@ -175,6 +205,13 @@ function upstreamOf(world: World, { name, kubelet }: SimMachine): SimMachine | u
   return next;
 }
 
+function tellReady(world: World, node: NodeState, ready: NodeState['ready']): void {
+  if (node.ready === ready) return;
+  node.ready = ready;
+  node.readySince = world.clock.now();
+  node.reportedAt = node.readySince;
+}
+
 function tellPods(world: World, machine: SimMachine): void {
   const { plane, podsReady } = machine;
   if (plane === undefined) return;
@@ -182,9 +219,4 @@ function tellPods(world: World, machine: SimMachine): void {
   podsReady['kube-apiserver'] = isApiServerReady(world, machine);
   podsReady['kube-controller-manager'] = plane.controllerManager.isRunning && now >= plane.controllerManager.readyAt;
   podsReady['kube-scheduler'] = plane.scheduler.isRunning && now >= plane.scheduler.readyAt;
-}
-
-/** A bundle as the API shows it. */
-export function pemOf(certificates: readonly Certificate[]): string {
-  return writeCertificates(certificates);
 }

@@ -60,6 +60,13 @@ export interface NodeState {
   beatAt: number;
   unschedulable: boolean;
   annotations: Record<string, string>;
+  /** What others put there; those of the kubelet follow from the machine. */
+  labels: Readonly<Record<string, string>>;
+  taints: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+  /** When the kubelet wrote its status last: at news, and every five minutes. */
+  reportedAt: number;
+  /** Since when it is as ready as it is. */
+  readySince: number;
   resourceVersion: number;
   createdAt: number;
 }
@@ -167,6 +174,10 @@ export function createMachine(seed: MachineSeed): SimMachine {
       beatAt: seed.elapsed,
       unschedulable: false,
       annotations: {},
+      labels: {},
+      taints: [],
+      reportedAt: now,
+      readySince: now,
       resourceVersion: 1,
       createdAt: now,
     },

@@ -169,6 +169,9 @@ function askForCertificate(world: World, machine: SimMachine): void {
     if (kubelet.isRunning && signer !== undefined && isServed) {
       kubelet.clientIssuer = signer;
       kubelet.upstream = undefined;
+      const [certificate] = world.mint.pair(signer, { machine, use: 'kubelet-client' }).certificates;
+      if (certificate !== undefined)
+        world.kubernetes.requests.push({ machine: machine.name, at: world.clock.now(), certificate });
       world.trace(`${machine.name} kubelet has a new client certificate`);
       world.kubernetes.heartbeat(world, machine);
     } else askForCertificate(world, machine);

@@ -13,6 +13,17 @@ export interface SimPod {
   node: string | undefined;
   startedAt: number;
   leaving: boolean;
+  /** When its end began; milliseconds since the epoch. */
+  leavingAt?: number;
+}
+
+/** The PodDisruptionBudget of a Deployment as an object; it is there while `minAvailable` is. */
+export interface BudgetState {
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  /** Undefined for one that is as old as the cluster; milliseconds since the epoch. */
+  readonly createdAt: number | undefined;
 }
 
 /** A Deployment with its budget. */
@@ -22,6 +33,7 @@ export interface SimDeployment {
   readonly replicas: number;
   /** Pods that must stay up; undefined without a budget. */
   minAvailable: number | undefined;
+  budget: BudgetState;
   readonly on: 'controlplane' | 'worker' | 'any';
   generation: number;
   restartedAt: number | undefined;
@@ -33,22 +45,43 @@ export interface Workloads {
   readonly deployments: SimDeployment[];
   /** When the DaemonSet was last asked for a new rollout. */
   daemonsRestartedAt: number | undefined;
+  /** How often the mirror pod of that name was deleted. */
+  readonly mirrors: Map<string, number>;
   begin(world: World): void;
   /** Replaces what is missing and goes on with rollouts. */
   control(world: World): void;
   /** What an eviction comes to: `held` names the budget. */
-  evict(world: World, pod: SimPod): 'accepted' | { readonly held: string };
+  evict(world: World, pod: SimPod): 'accepted' | HeldEviction;
+  /** Ends a pod without asking any budget; at once where it is forced. */
+  delete(world: World, pod: SimPod, options: { readonly force: boolean }): void;
+  /** How many pods of a Deployment are healthy. */
+  healthy(world: World, deployment: SimDeployment): number;
   /** How many more pods of a Deployment may go. */
   allowed(world: World, deployment: SimDeployment): number;
   /** Whether a pod counts as healthy now. */
   isHealthy(world: World, pod: SimPod): boolean;
 }
 
+/** An eviction that a budget does not allow, and the budget's numbers. */
+export interface HeldEviction {
+  readonly held: string;
+  readonly healthy: number;
+  readonly wanted: number;
+}
+
 const DAY_MS = 86_400_000;
+
+const bornBudget = (name: string): BudgetState => ({
+  name,
+  uid: `budget-${name}`,
+  generation: 1,
+  createdAt: undefined,
+});
 
 /** CoreDNS on the control planes, a web server anywhere, a DaemonSet everywhere. */
 export function createWorkloads(): Workloads {
   let made = 0;
+  let daemons = 0;
 
   function place(world: World, deployment: SimDeployment): void {
     made += 1;
@@ -85,8 +118,29 @@ export function createWorkloads(): Workloads {
 
   function leave(world: World, pod: SimPod): void {
     pod.leaving = true;
+    pod.leavingAt = world.clock.now();
     const grace = draw(world.random(`${pod.uid}/${pod.node}`), world.timing.eviction);
-    world.clock.schedule(grace, () => remove(pod));
+    world.clock.schedule(grace, () => end(world, pod));
+  }
+
+  /** A pod of the DaemonSet comes back on its machine; what replaces others is the business of `control`. */
+  function end(world: World, pod: SimPod): void {
+    if (!workloads.pods.includes(pod)) return;
+    remove(pod);
+    if (pod.owner !== 'DaemonSet' || world.find(pod.node ?? '') === undefined) return;
+    daemons += 1;
+    const { namespace, app, owner, node } = pod;
+    const name = `${app}-again-${daemons}`;
+    workloads.pods.push({
+      namespace,
+      name,
+      uid: `pod-${name}`,
+      app,
+      owner,
+      node,
+      startedAt: world.clock.now(),
+      leaving: false,
+    });
   }
 
   const workloads: Workloads = {
@@ -97,6 +151,7 @@ export function createWorkloads(): Workloads {
         name: 'coredns',
         replicas: 2,
         minAvailable: undefined,
+        budget: bornBudget('coredns'),
         on: 'controlplane',
         generation: 1,
         restartedAt: undefined,
@@ -106,12 +161,14 @@ export function createWorkloads(): Workloads {
         name: 'web',
         replicas: 2,
         minAvailable: 1,
+        budget: bornBudget('web'),
         on: 'any',
         generation: 1,
         restartedAt: undefined,
       },
     ],
     daemonsRestartedAt: undefined,
+    mirrors: new Map(),
     begin(world) {
       // A single machine has nowhere to move pods to: a budget there would hold every drain for ever.
       if (world.machines().length === 1) for (const each of workloads.deployments) each.minAvailable = undefined;
@@ -148,14 +205,22 @@ export function createWorkloads(): Workloads {
     },
     evict(world, pod) {
       const deployment = workloads.deployments.find((each) => each.name === pod.app);
-      if (deployment !== undefined && workloads.allowed(world, deployment) < 1) return { held: deployment.name };
+      if (deployment?.minAvailable !== undefined && workloads.allowed(world, deployment) < 1) {
+        const healthy = workloads.healthy(world, deployment);
+        return { held: deployment.budget.name, healthy, wanted: deployment.minAvailable };
+      }
       if (!pod.leaving) leave(world, pod);
       return 'accepted';
     },
+    delete(world, pod, { force }) {
+      if (force) end(world, pod);
+      else if (!pod.leaving) leave(world, pod);
+    },
+    healthy: (world, deployment) =>
+      workloads.pods.filter((pod) => pod.app === deployment.name && workloads.isHealthy(world, pod)).length,
     allowed(world, deployment) {
       if (deployment.minAvailable === undefined) return Number.POSITIVE_INFINITY;
-      const healthy = workloads.pods.filter((pod) => pod.app === deployment.name && workloads.isHealthy(world, pod));
-      return Math.max(0, healthy.length - deployment.minAvailable);
+      return Math.max(0, workloads.healthy(world, deployment) - deployment.minAvailable);
     },
     isHealthy(world, pod) {
       const machine = world.find(pod.node ?? '');

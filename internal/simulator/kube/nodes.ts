@@ -1,0 +1,174 @@
+import { CORDONED_BY, type KubeObject, type NodeObject, toTime } from '../../../pkg/kube/index.ts';
+import type { NodeState, SimMachine } from '../machine.ts';
+import type { World } from '../world.ts';
+import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
+import { fieldOf, listOf, textOf } from './fields.ts';
+import type { Resource, Write } from './resource.ts';
+import { uidOf } from './storage.ts';
+
+/** Kubernetes of every simulated machine. */
+export const KUBERNETES_VERSION = 'v1.36.3';
+
+const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/control-plane';
+const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
+
+/** The Node of a machine as the API shows it. */
+export function nodeObject(machine: SimMachine): NodeObject[] {
+  const { node } = machine;
+  if (node === undefined) return [];
+  const taints = taintsOf(node);
+  return [
+    {
+      metadata: {
+        name: machine.name,
+        uid: node.uid,
+        resourceVersion: String(node.resourceVersion),
+        creationTimestamp: toTime(node.createdAt),
+        labels: { ...labelsOf(machine), ...node.labels },
+        annotations: { ...node.annotations },
+      },
+      spec: {
+        ...(taints.length === 0 ? {} : { taints }),
+        ...(node.unschedulable ? { unschedulable: true } : {}),
+      },
+      status: statusOf(machine, node),
+    },
+  ];
+}
+
+function labelsOf({ name, role }: SimMachine): Record<string, string> {
+  return {
+    'kubernetes.io/hostname': name,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'amd64',
+    ...(role === 'controlplane' ? { [CONTROL_PLANE_LABEL]: '' } : {}),
+  };
+}
+
+type Taint = NonNullable<NodeObject['spec']['taints']>[number];
+
+function taintsOf(node: NodeState): readonly Taint[] {
+  // The node controller adds the taint a moment after the field; here it is there at once.
+  return node.unschedulable ? [...node.taints, { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' }] : node.taints;
+}
+
+const CAPACITY = { cpu: '4', memory: '8388608Ki', pods: '110', 'ephemeral-storage': '41943040Ki' };
+
+function statusOf(machine: SimMachine, node: NodeState): NonNullable<NodeObject['status']> & object {
+  const heartbeat = toTime(node.reportedAt);
+  const healthy = (type: string, reason: string, message: string) => ({
+    type,
+    status: 'False' as const,
+    reason,
+    message,
+    lastHeartbeatTime: heartbeat,
+    lastTransitionTime: toTime(node.createdAt),
+  });
+  return {
+    ...{ capacity: CAPACITY, allocatable: CAPACITY },
+    conditions: [
+      healthy('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+      healthy('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
+      healthy('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
+      {
+        type: 'Ready',
+        status: node.ready,
+        ...READY_REASONS[node.ready],
+        lastHeartbeatTime: heartbeat,
+        lastTransitionTime: toTime(node.readySince),
+      },
+    ],
+    addresses: [
+      { type: 'InternalIP', address: machine.address },
+      { type: 'Hostname', address: machine.name },
+    ],
+    ...{ daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } } },
+    nodeInfo: nodeInfoOf(machine, node),
+  };
+}
+
+const READY_REASONS: Readonly<Record<NodeState['ready'], { reason: string; message: string }>> = {
+  True: { reason: 'KubeletReady', message: 'kubelet is posting ready status' },
+  False: { reason: 'KubeletNotReady', message: 'the kubelet has started and is not healthy yet' },
+  Unknown: { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' },
+};
+
+function nodeInfoOf(machine: SimMachine, node: NodeState) {
+  const id = uidOf(node.uid);
+  return {
+    bootID: node.bootId,
+    kubeletVersion: KUBERNETES_VERSION,
+    osImage: `Talos (v${machine.version})`,
+    machineID: id.replaceAll('-', ''),
+    systemUUID: id,
+    kernelVersion: '6.18.0-talos',
+    containerRuntimeVersion: 'containerd://2.2.0',
+    kubeProxyVersion: '',
+    operatingSystem: 'linux',
+    architecture: 'amd64',
+  };
+}
+
+/** Takes up what others than the kubelet may write: labels, annotations, taints, and whether pods are scheduled there. */
+function update(world: World, { before, after }: Write): undefined {
+  const { name } = before.metadata;
+  const machine = world.find(name);
+  if (machine?.node === undefined) return;
+  const { node } = machine;
+  const wasUnschedulable = node.unschedulable;
+  node.annotations = { ...after.metadata.annotations };
+  const own = Object.keys(labelsOf(machine));
+  node.labels = Object.fromEntries(Object.entries(after.metadata.labels ?? {}).filter(([key]) => !own.includes(key)));
+  node.unschedulable = fieldOf(after, 'spec.unschedulable') === true;
+  node.taints = listOf<Taint>(after, 'spec.taints').filter(({ key }) => key !== UNSCHEDULABLE_TAINT);
+  node.resourceVersion += 1;
+  const hasNewOwner = before.metadata.annotations?.[CORDONED_BY] !== after.metadata.annotations?.[CORDONED_BY];
+  if (wasUnschedulable !== node.unschedulable || hasNewOwner)
+    world.trace(`${name} ${node.unschedulable ? 'cordoned' : 'schedulable'}`);
+}
+
+function rolesOf(object: KubeObject): string {
+  const roles = Object.keys(object.metadata.labels ?? {})
+    .filter((key) => key.startsWith('node-role.kubernetes.io/'))
+    .map((key) => key.slice('node-role.kubernetes.io/'.length));
+  return roles.length === 0 ? '<none>' : roles.sort().join(',');
+}
+
+function readyText(object: KubeObject): string {
+  const ready = listOf(object, 'status.conditions').find(({ type }) => type === 'Ready');
+  const text = ready?.status === 'True' ? 'Ready' : 'NotReady';
+  return fieldOf(object, 'spec.unschedulable') === true ? `${text},SchedulingDisabled` : text;
+}
+
+const internalIp = (object: KubeObject): string =>
+  String(listOf(object, 'status.addresses').find(({ type }) => type === 'InternalIP')?.address ?? '<none>');
+
+/** Nodes, each the doing of a machine's kubelet. */
+export const NODES: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'nodes',
+  singular: 'node',
+  kind: 'Node',
+  namespaced: false,
+  shortNames: ['no'],
+  fields: ['spec.unschedulable'],
+  columns: [
+    NAME_COLUMN,
+    column('Status', readyText),
+    column('Roles', rolesOf),
+    AGE_COLUMN,
+    column('Version', (object) => textOf(object, 'status.nodeInfo.kubeletVersion')),
+    wide('Internal-IP', internalIp),
+    wide('External-IP', () => '<none>'),
+    wide('OS-Image', (object) => textOf(object, 'status.nodeInfo.osImage')),
+    wide('Kernel-Version', (object) => textOf(object, 'status.nodeInfo.kernelVersion')),
+    wide('Container-Runtime', (object) => textOf(object, 'status.nodeInfo.containerRuntimeVersion')),
+  ],
+  list: (world) => world.machines().flatMap(nodeObject),
+  find: (world, name) => {
+    const machine = world.find(name);
+    return machine === undefined ? undefined : nodeObject(machine)[0];
+  },
+  update,
+};

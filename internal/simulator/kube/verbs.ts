@@ -1,0 +1,209 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type KubeObject, toTime } from '../../../pkg/kube/index.ts';
+import type { World } from '../world.ts';
+import { isFields } from './fields.ts';
+import { PatchError, patched } from './patch.ts';
+import { type ApiReply, type ApiRequest, failure } from './request.ts';
+import { apiVersionOf, conflict, invalid, notFound, qualifiedName, type Resource } from './resource.ts';
+import { selectionOf } from './selection.ts';
+import { uidOf } from './storage.ts';
+import type { View } from './view.ts';
+
+/** What one request is about. */
+export interface Target {
+  readonly world: World;
+  readonly view: View;
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly request: ApiRequest;
+}
+
+/** Lists what the selectors pick. */
+export function list({ view, resource, namespace, request }: Omit<Target, 'name'>): ApiReply {
+  const selected = selectionOf(resource, namespace, request.query);
+  if (!selected.ok) return selected.reply;
+  const items = view.list(resource).filter(selected.selection.matches);
+  const body = {
+    kind: `${resource.kind}List`,
+    apiVersion: apiVersionOf(resource),
+    metadata: { resourceVersion: view.revision() },
+    items,
+  };
+  return { status: 200, body };
+}
+
+/** Reads one object. */
+export function read({ view, resource, namespace, name }: Target): ApiReply {
+  const object = view.find(resource, namespace, name);
+  return object === undefined ? notFound(resource, name) : { status: 200, body: object };
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9.:]*[a-z0-9])?$/;
+/** What Kubernetes appends to `generateName`: no vowels, nothing that looks like something else. */
+const SUFFIX = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Creates an object. */
+export function create(target: Omit<Target, 'name'>): ApiReply {
+  const { world, view, resource, namespace, request } = target;
+  if (resource.create === undefined) return notAllowed(resource, 'create');
+  if (!isFields(request.body) || !isFields(request.body.metadata)) {
+    return failure(400, 'BadRequest', `a ${resource.kind} with metadata was expected in the body`);
+  }
+  const given = request.body as unknown as KubeObject;
+  const name = given.metadata.name ?? generatedName(world, request.body.metadata.generateName);
+  const wrong = misplaced(target, given, name);
+  if (wrong !== undefined) return wrong;
+  if (view.find(resource, namespace, name) !== undefined) {
+    const { group, plural } = resource;
+    const message = `${qualifiedName(resource)} "${name}" already exists`;
+    return failure(409, 'AlreadyExists', message, { name, kind: plural, ...(group === '' ? {} : { group }) });
+  }
+  const now = world.clock.now();
+  const object = {
+    ...given,
+    metadata: {
+      ...given.metadata,
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      uid: uidOf(`${qualifiedName(resource)}/${namespace}/${name}/${now}/${view.revision()}`),
+      creationTimestamp: toTime(now),
+      resourceVersion: '',
+    },
+  };
+  if (isDryRun(request)) return { status: 201, body: object };
+  return resource.create(world, object) ?? { status: 201, body: view.find(resource, namespace, name) ?? object };
+}
+
+function generatedName(world: World, prefix: unknown): string {
+  if (typeof prefix !== 'string' || prefix === '') return '';
+  const random = world.random(`name/${prefix}/${world.kubernetes.storage.revision}`);
+  return prefix + Array.from({ length: 5 }, () => random.pick([...SUFFIX])).join('');
+}
+
+function misplaced(
+  { world, resource, namespace }: Omit<Target, 'name'>,
+  given: KubeObject,
+  name: string,
+): ApiReply | undefined {
+  if (name === '') return invalid(resource, name, 'metadata.name', 'Required value: name or generateName is required');
+  if (!NAME.test(name) || name.length > 253) {
+    return invalid(
+      resource,
+      name,
+      'metadata.name',
+      `Invalid value: ${JSON.stringify(name)}: a lowercase RFC 1123 subdomain was expected`,
+    );
+  }
+  if (namespace === undefined) return undefined;
+  if (given.metadata.namespace !== undefined && given.metadata.namespace !== namespace) {
+    const why = 'the namespace of the provided object does not match the namespace sent on the request';
+    return failure(400, 'BadRequest', why);
+  }
+  if (!world.kubernetes.rootCas.has(namespace)) {
+    return failure(404, 'NotFound', `namespaces "${namespace}" not found`, { name: namespace, kind: 'namespaces' });
+  }
+  return undefined;
+}
+
+/** Replaces an object by the one in the body. */
+export function replace(target: Target): ApiReply {
+  const { resource, request, name } = target;
+  if (!isFields(request.body) || !isFields(request.body.metadata)) {
+    return failure(400, 'BadRequest', `a ${resource.kind} with metadata was expected in the body`);
+  }
+  if (request.body.metadata.name !== name) {
+    return failure(400, 'BadRequest', 'the name of the object does not match the name on the URL');
+  }
+  return write(target, () => request.body);
+}
+
+/** Changes an object by a patch. */
+export function patch(target: Target): ApiReply {
+  const type = target.request.contentType ?? 'application/merge-patch+json';
+  if (!/^application\/(merge-patch|strategic-merge-patch|json-patch)\+json/.test(type)) {
+    const message = `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json`;
+    return failure(415, 'UnsupportedMediaType', message);
+  }
+  try {
+    return write(target, (before) => patched(before, target.request.body, type));
+  } catch (error) {
+    if (error instanceof PatchError) return failure(422, 'Invalid', `the patch cannot be applied: ${error.message}`);
+    throw error;
+  }
+}
+
+function write(target: Target, make: (before: KubeObject) => unknown): ApiReply {
+  const { world, view, resource, namespace, name, request } = target;
+  if (resource.update === undefined) return notAllowed(resource, request.method === 'PUT' ? 'update' : 'patch');
+  const before = view.find(resource, namespace, name);
+  if (before === undefined) return notFound(resource, name);
+  const made = make(before) as KubeObject;
+  const { resourceVersion = '', uid = before.metadata.uid } = made.metadata;
+  if (resourceVersion !== '' && resourceVersion !== before.metadata.resourceVersion) {
+    const why = 'the object has been modified; please apply your changes to the latest version and try again';
+    return conflict(resource, name, why);
+  }
+  if (uid !== before.metadata.uid)
+    return conflict(
+      resource,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
+    );
+  if (made.metadata.name !== name) return invalid(resource, name, 'metadata.name', 'Invalid value: field is immutable');
+  const { creationTimestamp, resourceVersion: version } = before.metadata;
+  const after = { ...made, metadata: { ...made.metadata, uid, creationTimestamp, resourceVersion: version } };
+  // A write that changes nothing is no write: the version stays.
+  if (isDryRun(request) || isDeepStrictEqual(after, before)) return { status: 200, body: after };
+  return (
+    resource.update(world, { before, after }) ?? { status: 200, body: view.find(resource, namespace, name) ?? after }
+  );
+}
+
+interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+/** Deletes an object, or begins to. */
+export function remove(target: Target): ApiReply {
+  const { world, view, resource, namespace, name, request } = target;
+  if (resource.remove === undefined) return notAllowed(resource, 'delete');
+  const object = view.find(resource, namespace, name);
+  if (object === undefined) return notFound(resource, name);
+  const options = (request.body ?? {}) as DeleteOptions;
+  const why = unmet(object, options.preconditions ?? {});
+  if (why !== undefined) return conflict(resource, name, `Precondition failed: ${why}`);
+  const grace = options.gracePeriodSeconds ?? request.query.gracePeriodSeconds;
+  if (!isDryRun(request)) {
+    const refusal = resource.remove(world, { object, force: String(grace) === '0' });
+    if (refusal !== undefined) return refusal;
+    // What takes its time to end is shown as it is; of what is gone there is only its name.
+    const left = view.find(resource, namespace, name);
+    if (left?.metadata.uid === object.metadata.uid) return { status: 200, body: left };
+  }
+  const { group, plural } = resource;
+  const details = { name, kind: plural, uid: object.metadata.uid, ...(group === '' ? {} : { group }) };
+  return { status: 200, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details } };
+}
+
+function unmet(
+  { metadata }: KubeObject,
+  { uid, resourceVersion }: NonNullable<DeleteOptions['preconditions']>,
+): string | undefined {
+  if (uid !== undefined && uid !== metadata.uid)
+    return `UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
+    return `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+  return undefined;
+}
+
+function isDryRun({ query }: ApiRequest): boolean {
+  return String(query.dryRun ?? '') === 'All';
+}
+
+/** The simulated cluster has no such verb for the resource. */
+export function notAllowed(resource: Resource, verb: string): ApiReply {
+  const message = `${verb} is not supported on resources of kind "${qualifiedName(resource)}"`;
+  return failure(405, 'MethodNotAllowed', message);
+}
