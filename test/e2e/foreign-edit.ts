@@ -26,11 +26,11 @@ export async function asAdministrator<T>(
 export async function putStrangersCa(client: TalosMachine): Promise<string> {
   const before = (await client.configuration('active')).config.expose();
   const { certificate } = await createCa('talos', { now: Date.now(), backdateMs: 300_000 });
-  const documents = parseAllDocuments(before);
-  const [machine] = documents;
-  if (machine === undefined) throw new Error('the configuration is empty');
-  machine.setIn(['machine', 'ca', 'crt'], Buffer.from(certificate.pem).toString('base64'));
-  await applyText(client, documents.map(String).join('---\n'));
+  const held: unknown = parseAllDocuments(before)[0]?.getIn(['machine', 'ca', 'crt']);
+  if (typeof held !== 'string' || before.split(held).length !== 2) {
+    throw new Error('expected the certificate of machine.ca once in the configuration');
+  }
+  await applyText(client, before.replace(held, Buffer.from(certificate.pem).toString('base64')));
   return before;
 }
 
