@@ -46,9 +46,16 @@ export function explain(error: unknown): Explained {
   if (error.name === 'StoreError' && 'kind' in error && error.kind === 'locked') {
     return { exit: 'locked', message: error.message, advice: undefined };
   }
+  if (error.name === 'LabError') return explainLab(error);
   const exit = EXIT_OF[error.name];
   if (exit !== undefined) return { exit, message: error.message, advice: adviceAbout(error) };
   return { exit: 'internal', message: `${error.name}: ${error.message}`, advice: error.stack };
+}
+
+/** A lab says itself what to do. */
+function explainLab(error: Error & { readonly kind?: unknown; readonly advice?: unknown }): Explained {
+  const exit = error.kind === 'usage' || error.kind === 'directory' ? error.kind : 'refused';
+  return { exit, message: error.message, advice: typeof error.advice === 'string' ? error.advice : undefined };
 }
 
 /** A lost talosconfig is no dead end: the bundle has the CA that issues another one. */

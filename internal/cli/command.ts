@@ -13,12 +13,20 @@ export interface OptionSpec {
   readonly completes?: 'file' | 'directory';
 }
 
+/** One argument. */
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly summary: string;
+  readonly choices?: readonly string[];
+}
+
 /** The values of the options of one call. */
 export type OptionValues = Readonly<Record<string, unknown>>;
 
 /** One call of a command. */
 export interface Invocation {
   readonly argument: string | undefined;
+  readonly secondArgument?: string | undefined;
   readonly options: OptionValues;
   readonly environment: CliEnvironment;
   readonly output: Output;
@@ -35,7 +43,9 @@ export interface Command {
   /** Printed below the options. */
   readonly details?: string;
   /** `[NAME]` or `<NAME>`, with what it is. */
-  readonly argument?: { readonly name: string; readonly summary: string; readonly choices?: readonly string[] };
+  readonly argument?: ArgumentSpec;
+  /** A second one, after it. */
+  readonly secondArgument?: ArgumentSpec;
   readonly options: readonly OptionSpec[];
   run(invocation: Invocation): Promise<ExitName>;
 }

@@ -34,6 +34,8 @@ export interface CliEnvironment {
   readonly clock: Clock;
   /** Aborts when the person wants to leave (Ctrl-C). */
   readonly interrupted: AbortSignal;
+  /** How this program is started again, without its arguments. */
+  readonly program: readonly string[];
   /** Version of ichor. */
   readonly version: string;
   openStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore>;

@@ -35,6 +35,7 @@ export function createProcessEnvironment(): CliEnvironment {
     get interrupted() {
       return listen().signal;
     },
+    program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     version: typeof ICHOR_VERSION === 'string' ? ICHOR_VERSION : '0.1.0',
     openStore: async (options) => (await import('../store/index.ts')).openEmbeddedStore(options),
     connections: async () => (await import('../controller/index.ts')).createConnections(),

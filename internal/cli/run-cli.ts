@@ -81,9 +81,10 @@ function addCommand(parent: CommanderCommand, command: Command, { environment, e
     .summary(command.summary)
     .description(command.summary);
   if (command.details !== undefined) added.addHelpText('after', `\n${command.details}`);
-  if (command.argument !== undefined) {
-    const argument = new Argument(command.argument.name, command.argument.summary);
-    added.addArgument(command.argument.choices === undefined ? argument : argument.choices(command.argument.choices));
+  for (const spec of [command.argument, command.secondArgument]) {
+    if (spec === undefined) continue;
+    const argument = new Argument(spec.name, spec.summary);
+    added.addArgument(spec.choices === undefined ? argument : argument.choices(spec.choices));
   }
   for (const spec of command.options) {
     const option = new Option(spec.flags, spec.summary);
@@ -95,6 +96,7 @@ function addCommand(parent: CommanderCommand, command: Command, { environment, e
     const options = added.opts();
     const format = (text(options, 'output') ?? 'text') as OutputFormat;
     const output = createOutput(environment, format);
-    ended(await command.run({ argument: added.args[0], options, environment, output }));
+    const [argument, secondArgument] = added.args;
+    ended(await command.run({ argument, secondArgument, options, environment, output }));
   });
 }

@@ -83,6 +83,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
     homeDirectory: options.home ?? '/nowhere',
     clock,
     interrupted: options.interrupted ?? new AbortController().signal,
+    program: [process.execPath, 'cmd/ichor/main.ts'],
     version: '1.2.3',
     openStore: openEmbeddedStore,
     connections: async () => ({

@@ -32,6 +32,11 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
       choices: ['archive', 'remove'],
       default: 'archive',
     },
+    {
+      flags: '--settle <duration>',
+      summary:
+        'for rehearsals: watch what must settle for so long (1s to 120s) and not for two minutes; give it again when going on',
+    },
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },

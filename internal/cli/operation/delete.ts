@@ -1,4 +1,5 @@
 import { rotationAbandonable, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { DEFAULT_SETTINGS } from '../../rotation/context.ts';
 import { createSilentLogger } from '../../telemetry/index.ts';
 import { CliError } from '../cli-error.ts';
 import { createClusterView } from '../cluster-view.ts';
@@ -38,7 +39,7 @@ export async function deleteOperation(invocation: Invocation): Promise<ExitName>
   using view = createClusterView({ store, connections: await environment.connections(), clock: environment.clock });
   const log = createSilentLogger();
   const { end, operation: last } = await runRotation(
-    { environment, output, store, view, log, follow: true, yes: false },
+    { environment, output, store, view, log, follow: true, yes: false, settings: DEFAULT_SETTINGS },
     name,
   );
   if (end === 'detached') return 'detached';

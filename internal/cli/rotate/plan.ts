@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import { draftOperation } from '../operations.ts';
 import { planText } from './plan-text.ts';
-import { type RotateRequest, specOf } from './request.ts';
+import { type RotateRequest, settingsOf, specOf } from './request.ts';
 
 /** A plan, for people and for programs. */
 export interface LookedAtPlan {
@@ -18,14 +18,25 @@ export interface LookedAtPlan {
 /** Looks at the cluster and says what a rotation would do; only reads. */
 export async function lookAtPlan(view: ClusterView, request: RotateRequest, now: number): Promise<LookedAtPlan> {
   const observation = await view.observe(draftOperation(specOf(request), now));
-  const plan = planOf(observation);
-  const value = { ...plan, warnings: [...plan.warnings, ...(await clientsOf(view, request.targets))] };
+  const plan = planOf(observation, settingsOf(request));
+  const value = {
+    ...plan,
+    warnings: [...settleWarning(request), ...plan.warnings, ...(await clientsOf(view, request.targets))],
+  };
   const { blocker } = plan;
   return {
     value,
     text: planText(value),
     blocked: blocker === undefined ? undefined : { message: blocker.message, advice: adviceFor(blocker.reason) },
   };
+}
+
+/** A shortened wait is a risk that somebody must have wanted. */
+function settleWarning({ settleMs }: RotateRequest): string[] {
+  if (settleMs === undefined) return [];
+  return [
+    `For rehearsals only: settles are ${settleMs / 1000} s instead of 120 s (--settle). Extension API servers may not have read the new aggregator CA by then, and an API server that starts late may undo the reset of extension-apiserver-authentication unseen.`,
+  ];
 }
 
 /** Programs in the cluster that hold one of the CAs and are nobody's but their owner's to restart, by name. */

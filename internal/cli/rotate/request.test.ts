@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { readRequest, specOf } from './request.ts';
+import { readRequest, settingsOf, specOf } from './request.ts';
 
 describe('readRequest', () => {
   it('replaces the Talos and the Kubernetes CA when nothing is chosen', () => {
@@ -38,6 +38,29 @@ describe('readRequest', () => {
     [{ all: true, ca: 'talos' }, '--all and --ca exclude each other'],
   ])('refuses %j', (options, message) => {
     assert.throws(() => readRequest(options), { exit: 'usage', message });
+  });
+});
+
+describe('settingsOf', () => {
+  it('shortens both settles, and nothing else', () => {
+    const { aggregatorSettleMs, authenticationWatchMs, ...others } = settingsOf(readRequest({ settle: '2s' }));
+    const { aggregatorSettleMs: _one, authenticationWatchMs: _two, ...usual } = settingsOf(readRequest({}));
+
+    assert.deepEqual([aggregatorSettleMs, authenticationWatchMs], [2_000, 2_000]);
+    assert.deepEqual(others, usual);
+  });
+
+  it('keeps the two minutes of the design without the option', () => {
+    const { aggregatorSettleMs, authenticationWatchMs } = settingsOf(readRequest({}));
+
+    assert.deepEqual([aggregatorSettleMs, authenticationWatchMs], [120_000, 120_000]);
+  });
+
+  it.each(['0s', '3m', '2', '-1s', '1.5s'])('refuses %s', (settle) => {
+    assert.throws(() => readRequest({ settle }), {
+      exit: 'usage',
+      message: `--settle: expected 1s to 120s; "${settle}" was given`,
+    });
   });
 });
 

@@ -6,6 +6,7 @@ import {
   type OperationSpec,
   sortCaTargets,
 } from '../../../api/v1alpha1/index.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../rotation/context.ts';
 import { CliError } from '../cli-error.ts';
 import { flag, list, type OptionValues, text } from '../command.ts';
 
@@ -19,6 +20,8 @@ export interface RotateRequest {
   readonly dryRun: boolean;
   readonly restartWorkloads: OperationSpec['restartWorkloads'];
   readonly previousBundle: OperationSpec['previousBundle'];
+  /** How long things are watched that must stay as they are; absent: the two minutes of the design. */
+  readonly settleMs?: number;
 }
 
 /** Reads the options of `rotate-ca`. Errors: `usage`. */
@@ -43,7 +46,26 @@ export function readRequest(options: OptionValues): RotateRequest {
     dryRun: flag(options, 'dryRun'),
     restartWorkloads: flag(options, 'restartWorkloads') ? 'Rolling' : 'Never',
     previousBundle: text(options, 'previousBundle') === 'remove' ? 'Remove' : 'Archive',
+    ...settleOf(text(options, 'settle')),
   };
+}
+
+/** The settings of the engine for what was asked; the design's where nothing else was. */
+export function settingsOf({ settleMs }: Pick<RotateRequest, 'settleMs'>): Settings {
+  if (settleMs === undefined) return DEFAULT_SETTINGS;
+  return { ...DEFAULT_SETTINGS, aggregatorSettleMs: settleMs, authenticationWatchMs: settleMs };
+}
+
+/** `2s`, `90s` or `2m`, and never longer than what the design waits. */
+function settleOf(given: string | undefined): { readonly settleMs?: number } {
+  if (given === undefined) return {};
+  const match = /^(\d+)(s|m)$/.exec(given);
+  const settleMs = Number(match?.[1]) * (match?.[2] === 'm' ? 60_000 : 1_000);
+  if (match !== null && settleMs >= 1_000 && settleMs <= DEFAULT_SETTINGS.aggregatorSettleMs) return { settleMs };
+  throw new CliError(
+    'usage',
+    `--settle: expected 1s to ${DEFAULT_SETTINGS.aggregatorSettleMs / 1_000}s; "${given}" was given`,
+  );
 }
 
 /** The spec of the operation that does it. */

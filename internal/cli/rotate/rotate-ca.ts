@@ -14,7 +14,7 @@ import { operationName, operationUnderWay } from '../operations.ts';
 import { completionOf, completionText } from './completion.ts';
 import { dryRun } from './dry-run.ts';
 import { lookAtPlan } from './plan.ts';
-import { type RotateRequest, readRequest, specOf } from './request.ts';
+import { type RotateRequest, readRequest, settingsOf, specOf } from './request.ts';
 import { type RunOutcome, runRotation } from './run.ts';
 
 /** `ichor cluster rotate-ca`: plan, ask, run to the end; or go on with what is under way. */
@@ -42,7 +42,8 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   const log = logFile === undefined ? createSilentLogger() : await environment.openLog(logFile);
   try {
     const { yes, follow } = request;
-    const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow };
+    const settings = settingsOf(request);
+    const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow, settings };
     return await conclude(invocation, { cluster, view, plan }, await runRotation(context, operation.metadata.name));
   } finally {
     await log.close();

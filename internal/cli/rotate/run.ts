@@ -1,5 +1,6 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
+import type { Settings } from '../../rotation/context.ts';
 import type { Observation } from '../../rotation/observation.ts';
 import type { EmbeddedStore } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -20,6 +21,7 @@ export interface RunContext {
   readonly follow: boolean;
   /** Ask nothing; with `follow`, take the credentials. */
   readonly yes: boolean;
+  readonly settings: Settings;
 }
 
 /** How a run ended, and what was seen last. */
@@ -37,7 +39,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { environment, output, store } = context;
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
-  const engine = createEngine({ ports: { clock, connections, store } });
+  const engine = createEngine({ ports: { clock, connections, store }, settings: context.settings });
   const progress = createProgress(output, clock);
   let last: Reconciled | undefined;
   let isOffered = false;
