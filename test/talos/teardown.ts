@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDirectory } from '../support/artefact.ts';
+import { duration, sayOnStderr } from '../support/clock-lines.ts';
 import { isLock, type Lock, type LockOwner, lock, ownerRuns, tryLock } from '../support/lock.ts';
 import { run } from '../support/run.ts';
-import { type CgroupVersion, childCgroups, killCgroup, removeCgroup, TOP } from './host/cgroups.ts';
+import { type CgroupVersion, cgroupProcessorMs, childCgroups, killCgroup, removeCgroup, TOP } from './host/cgroups.ts';
 import { clustersOnNetwork, removeNetwork } from './host/network.ts';
 import { restoreSysctls } from './host/sysctls.ts';
 import { cgroupOf, clusterDirectory } from './layout.ts';
@@ -32,6 +33,9 @@ export function describeOwner(owner: LockOwner): string {
  */
 export async function removeCluster(name: string, cgroups: CgroupVersion): Promise<void> {
   const directory = readRecord(name)?.directory ?? clusterDirectory(name);
+  // What a suite costs decides what may run beside it.
+  const processorMs = cgroupProcessorMs(cgroups, cgroupOf(name));
+  if (processorMs > 0) sayOnStderr(`talos ${name}: taken down, used ${duration(processorMs)} of processor time`);
   await killCgroup(cgroups, cgroupOf(name));
   await removeCgroup(cgroups, cgroupOf(name));
   await removeNetwork(name);

@@ -54,6 +54,7 @@ export async function measureSteps(cluster: TalosCluster, say: Say): Promise<Mea
   const { bundle } = await store.readState();
   const other = await createCa('kubernetes', { now: clock.now(), backdateMs: 300_000 });
   const change = { target: 'kubernetes', old: bundle.kubernetes, new: other } as const;
+  await settled(gauge);
   const apiServerRestarts: number[] = [];
   const boots: number[] = [];
   for (const machine of cluster.controlPlanes) {

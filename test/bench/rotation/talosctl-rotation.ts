@@ -36,6 +36,8 @@ export async function rotateWithTalosctl(cluster: TalosCluster): Promise<Rotatio
     await following;
     if (code !== 0) throw new Error(`talosctl rotate-ca ended with exit code ${code}`);
     await copyFile(talosconfig, cluster.talosconfigFile);
+    // Made anew: talosctl would merge into the one that is there.
+    await rm(cluster.kubeconfigFile);
     const kubeconfig = await cluster.talosctl(['kubeconfig', '--force', cluster.kubeconfigFile]);
     succeeded('talosctl kubeconfig', kubeconfig);
     traffic.use(withTrust(credentialsIn(cluster.kubeconfigFile), credentials));

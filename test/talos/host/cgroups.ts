@@ -125,6 +125,14 @@ export function cgroupMemory(version: CgroupVersion, group: string): number {
   return Number(found?.[1] ?? 0);
 }
 
+/** Processor time that a group has used since it was made, in milliseconds; what has ended in it counts too. */
+export function cgroupProcessorMs(version: CgroupVersion, group: string): number {
+  const file = version === 2 ? join(MOUNT, group, 'cpu.stat') : join(MOUNT, 'cpuacct', group, 'cpuacct.usage');
+  if (!existsSync(file)) return 0;
+  const text = readFileSync(file, 'utf8');
+  return version === 2 ? Number(/^usage_usec (\d+)$/m.exec(text)?.[1] ?? 0) / 1e3 : Number(text) / 1e6;
+}
+
 /** Sends a signal to a process that may have ended meanwhile. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
