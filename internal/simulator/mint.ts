@@ -37,7 +37,7 @@ export interface Mint extends Issuer {
   issue(ca: CertificateAndKey, profile: LeafProfile, clock: VirtualClock): Promise<CertificateAndKey>;
   /** Who signed a certificate, of the CAs that were made here. */
   issuerOf(certificate: Certificate): Fingerprint | undefined;
-  /** A new document of the bundle that a cluster is born with. */
+  /** The document of the bundle that clusters are born with; it never changes. */
   bundle(): BundleDocument;
 }
 
@@ -82,6 +82,7 @@ export async function createMint(generations = 3): Promise<Mint> {
     aggregator: caOf('kubernetes-aggregator', 0),
     serviceAccount,
   };
+  const document = bundleFromParts(parts, { path: 'secrets.yaml' });
 
   return {
     ca: caOf,
@@ -103,7 +104,7 @@ export async function createMint(generations = 3): Promise<Mint> {
       const result = verifyChain(certificate, roots, { now: certificate.notBefore, usage: 'client' });
       return result.ok ? result.root.fingerprint : undefined;
     },
-    bundle: () => bundleFromParts(parts, { path: 'secrets.yaml' }),
+    bundle: () => document,
   };
 }
 

@@ -1,3 +1,9 @@
+import {
+  type BundleDocument,
+  parseRotationRecord,
+  type RotationRecord,
+  type SecretsBundle,
+} from '../../pkg/bundle/index.ts';
 import { type Change, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import { type ConfigReader, createConfigReader, digestOf, type EngineOptions } from '../controller/index.ts';
@@ -8,7 +14,16 @@ export interface Stock {
   readonly configs: ConfigReader;
   readonly render: NonNullable<EngineOptions['render']>;
   readonly texts: Texts;
+  readonly documents: Documents;
 }
+
+/** The store's documents: each is read, and brought into its next form, once. */
+export interface Documents {
+  record(text: string, bundle: SecretsBundle): RotationRecord;
+  replaced(document: BundleDocument, replacements: Replacements): BundleDocument;
+}
+
+type Replacements = Parameters<BundleDocument['replace']>[0];
 
 /** The forms in which a machine hands out its configuration; each text is brought into them once. */
 export interface Texts {
@@ -25,7 +40,7 @@ export function stockOf(mint: Mint): Stock {
   if (kept !== undefined) return kept;
   const texts = createTexts();
   const configs = createConfigReader(KEPT, texts.digest);
-  const stock = { configs, render: createRenderer(), texts };
+  const stock = { configs, render: createRenderer(), texts, documents: createDocuments() };
   stocks.set(mint, stock);
   return stock;
 }
@@ -66,6 +81,30 @@ function createTexts(): Texts {
     secret: (config) => formsOf(config).secret,
     bytes: (config) => formsOf(config).bytes,
     digest: (config) => formsOf(config).digest,
+  };
+}
+
+function createDocuments(): Documents {
+  const records = new WeakMap<SecretsBundle, Map<string, RotationRecord>>();
+  const documents = new WeakMap<BundleDocument, Map<string, BundleDocument>>();
+  return {
+    record(text, bundle) {
+      const known = records.get(bundle) ?? new Map<string, RotationRecord>();
+      const record = known.get(text) ?? parseRotationRecord(text, 'rotation.yaml', bundle);
+      records.set(bundle, known.set(text, record));
+      return record;
+    },
+    replaced(document, replacements) {
+      const known = documents.get(document) ?? new Map<string, BundleDocument>();
+      const prints = Object.values(replacements).map((next) =>
+        'certificate' in next ? next.certificate.fingerprint : undefined,
+      );
+      if (prints.includes(undefined)) return document.replace(replacements);
+      const key = prints.join();
+      const next = known.get(key) ?? document.replace(replacements);
+      documents.set(document, known.set(key, next));
+      return next;
+    },
   };
 }
 

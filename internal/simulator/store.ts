@@ -9,13 +9,14 @@ import {
 import {
   type BundleDocument,
   bundleFingerprint,
-  parseRotationRecord,
+  type RotationRecord,
   type SecretsBundle,
   writeRotationRecord,
 } from '../../pkg/bundle/index.ts';
 import { type AuditEntry, type EngineStore, StaleOperationError } from '../controller/index.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import type { Mint } from './mint.ts';
+import { type Documents, stockOf } from './stock.ts';
 import type { World } from './world.ts';
 
 /** What is durable of one cluster: it outlives every process. */
@@ -37,7 +38,7 @@ export interface SimStore {
 /** A store over the bundle that a world was born with. */
 export function createSimStore(world: World<Mint>): SimStore {
   let version = 0;
-  let parsed: { text: string; record: ReturnType<typeof parseRotationRecord> } | undefined;
+  const { documents } = stockOf(world.mint);
 
   function put(operation: TalosOperation): TalosOperation {
     version += 1;
@@ -47,14 +48,7 @@ export function createSimStore(world: World<Mint>): SimStore {
   }
 
   function readRecord() {
-    if (store.record === undefined) return undefined;
-    if (parsed?.text !== store.record) {
-      parsed = {
-        text: store.record,
-        record: parseRotationRecord(store.record, 'rotation.yaml', store.document.bundle),
-      };
-    }
-    return parsed.record;
+    return store.record === undefined ? undefined : documents.record(store.record, store.document.bundle);
   }
 
   const store: SimStore = {
@@ -63,7 +57,7 @@ export function createSimStore(world: World<Mint>): SimStore {
     record: undefined,
     operations: new Map(),
     audit: [],
-    open: (process, faults) => openStore(world, store, { process, faults, put, readRecord }),
+    open: (process, faults) => openStore(world, store, { process, faults, put, readRecord, documents }),
     create(name, spec) {
       return put({
         apiVersion: API_VERSION,
@@ -93,10 +87,15 @@ interface Opened {
   readonly process: SimProcess;
   readonly faults: FaultPlan;
   readonly put: (operation: TalosOperation) => TalosOperation;
-  readonly readRecord: () => ReturnType<typeof parseRotationRecord> | undefined;
+  readonly readRecord: () => RotationRecord | undefined;
+  readonly documents: Documents;
 }
 
-function openStore(world: World<Mint>, store: SimStore, { process, faults, put, readRecord }: Opened): EngineStore {
+function openStore(
+  world: World<Mint>,
+  store: SimStore,
+  { process, faults, put, readRecord, documents }: Opened,
+): EngineStore {
   const write = <T>(name: string, perform: () => T): Promise<T> =>
     faults.make(process, {
       name: `store ${name}`,
@@ -127,7 +126,7 @@ function openStore(world: World<Mint>, store: SimStore, { process, faults, put, 
         const { bundle } = store.document;
         if (bundleFingerprint(bundle) !== expected) throw new Error('the bundle is not the one that was read');
         store.previous = bundle;
-        store.document = store.document.replace(replacements);
+        store.document = documents.replaced(store.document, replacements);
       }),
     settlePrevious: () =>
       write('previous', () => {
