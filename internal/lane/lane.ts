@@ -149,6 +149,6 @@ async function versionOf(command: readonly [string, ...string[]]): Promise<strin
       text += chunk;
     });
     child.on('error', (cause) => failed(new Error(`cannot run ${program}: ${cause.message}`, { cause })));
-    child.on('close', () => done(text.trim()));
+    child.on('close', () => done(text.trim().replace(/^ichor /, '')));
   });
 }
