@@ -55,6 +55,7 @@ export {
   powerOn,
   reachesEtcd,
   restartKubelet,
+  servingIssuer,
   storeConfiguration,
 } from './transitions.ts';
 export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';

@@ -1,4 +1,5 @@
 import type { Certificate } from '../../pkg/pki/index.ts';
+import type { History } from './kube/history.ts';
 import { BORN_NAMESPACES, type NamespaceState } from './kube/namespaces.ts';
 import { createStorage, type Storage } from './kube/storage.ts';
 import type { NodeState, SimMachine } from './machine.ts';
@@ -33,6 +34,8 @@ export interface SimKubernetes {
   readonly namespaces: Map<string, NamespaceState>;
   /** Objects that only clients know the meaning of. */
   readonly storage: Storage;
+  /** Versions and changes of every object, once somebody watches. */
+  history: History | undefined;
   /** Certificates that kubelets were given, the newest last. */
   readonly requests: SignedRequest[];
   begin(world: World): void;
@@ -96,6 +99,7 @@ export function createKubernetes(): SimKubernetes {
     authentication: undefined,
     namespaces: new Map(),
     storage: createStorage(),
+    history: undefined,
     requests: [],
     lead: () => lead,
     begin(world) {

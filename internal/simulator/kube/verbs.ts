@@ -72,7 +72,10 @@ export function create(target: Omit<Target, 'name'>): ApiReply {
     },
   };
   if (isDryRun(request)) return { status: 201, body: object };
-  return resource.create(world, object) ?? { status: 201, body: view.find(resource, namespace, name) ?? object };
+  const refusal = resource.create(world, object);
+  if (refusal !== undefined) return refusal;
+  view.refresh();
+  return { status: 201, body: view.find(resource, namespace, name) ?? object };
 }
 
 function generatedName(world: World, prefix: unknown): string {
@@ -155,9 +158,10 @@ function write(target: Target, make: (before: KubeObject) => unknown): ApiReply 
   const after = { ...made, metadata: { ...made.metadata, uid, creationTimestamp, resourceVersion: version } };
   // A write that changes nothing is no write: the version stays.
   if (isDryRun(request) || isDeepStrictEqual(after, before)) return { status: 200, body: after };
-  return (
-    resource.update(world, { before, after }) ?? { status: 200, body: view.find(resource, namespace, name) ?? after }
-  );
+  const refusal = resource.update(world, { before, after });
+  if (refusal !== undefined) return refusal;
+  view.refresh();
+  return { status: 200, body: view.find(resource, namespace, name) ?? after };
 }
 
 interface DeleteOptions {
@@ -178,6 +182,7 @@ export function remove(target: Target): ApiReply {
   if (!isDryRun(request)) {
     const refusal = resource.remove(world, { object, force: String(grace) === '0' });
     if (refusal !== undefined) return refusal;
+    view.refresh();
     // What takes its time to end is shown as it is; of what is gone there is only its name.
     const left = view.find(resource, namespace, name);
     if (left?.metadata.uid === object.metadata.uid) return { status: 200, body: left };

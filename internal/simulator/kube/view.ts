@@ -4,6 +4,8 @@ import type { Resource } from './resource.ts';
 
 /** The objects of a world as one reader sees them, with the versions that preconditions are compared with. */
 export interface View {
+  /** To be called after a write, before anything is read again. */
+  refresh(): void;
   /** Version of the whole. */
   revision(): string;
   list(resource: Resource): readonly KubeObject[];
@@ -13,6 +15,7 @@ export interface View {
 /** Objects straight from the world: enough for whoever does not watch. */
 export function plainView(world: World): View {
   return {
+    refresh() {},
     revision: () => String(world.kubernetes.storage.revision),
     list: (resource) => resource.list(world),
     find(resource, namespace, name) {
