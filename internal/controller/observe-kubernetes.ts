@@ -1,5 +1,6 @@
 import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import {
+  exhaustedBudget,
   type KubeClient,
   listPods,
   listRootCas,
@@ -12,6 +13,7 @@ import {
   rolloutState,
   type StalePods,
   type WorkloadName,
+  whyNotRestartable,
 } from '../../pkg/kube/index.ts';
 import type { Fingerprint } from '../../pkg/pki/index.ts';
 import type {
@@ -95,11 +97,24 @@ async function readStale(client: KubeClient, operation: TalosOperation, publishe
   return Promise.all(
     stale.map(async (each) => {
       const workload = asks ? workloadOf(each) : undefined;
-      const restarting =
-        workload !== undefined && !rolloutState(workload.kind, await readWorkload(client, workload)).done;
-      return { owner: ownerText(each), pods: each.pods.length, restartable: each.restartable, restarting };
+      const common = { owner: ownerText(each), pods: each.pods.length, restartable: each.restartable };
+      return { ...common, ...(workload === undefined ? { restarting: false } : await readRollout(client, workload)) };
     }),
   );
+}
+
+/** Whether a rollout is under way; where none is, what would keep a new one from replacing pods. */
+async function readRollout(
+  client: KubeClient,
+  workload: WorkloadName,
+): Promise<Pick<StaleWorkload, 'restarting' | 'heldBy'>> {
+  const object = await readWorkload(client, workload);
+  const why = whyNotRestartable(object);
+  if (why !== undefined) return { restarting: false, heldBy: why };
+  if (!rolloutState(workload.kind, object).done) return { restarting: true };
+  const budget = await exhaustedBudget(client, workload.namespace, object);
+  if (budget === undefined) return { restarting: false };
+  return { restarting: false, heldBy: `PodDisruptionBudget ${budget.name}: ${budget.message}` };
 }
 
 function workloadOf({ owner, namespace, name }: StalePods): WorkloadName | undefined {

@@ -65,6 +65,16 @@ describe('taking the new certificate authorities back', () => {
     });
   });
 
+  it('does not let the new keys go while a machine still trusts their CA', () => {
+    const back = { stands: 'Before' } as const;
+    const except = { cp1: back, cp2: back, cp3: back, w1: { stands: 'Before', runs: 'Accepting' } } as const;
+
+    expect(deleted({ controlPlanes: 3, workers: 1, except })).toMatchObject({ kind: 'wait', reason: 'Reverting' });
+    expect(deleted({ controlPlanes: 3, workers: 1, except: { ...except, w1: back } })).toMatchObject({
+      effect: { kind: 'abandon' },
+    });
+  });
+
   it('sends nothing where the record is gone: nobody knows what was new', () => {
     expect(deleted({ store: { material: undefined } })).toMatchObject({ effect: { kind: 'abandon' } });
   });

@@ -51,7 +51,10 @@ function takeBack(context: Context): Decision | undefined {
   if (context.observation.store.material === undefined) return undefined;
   const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
   const machine = restarting ?? furthest(context);
-  if (machine === undefined) return undefined;
+  if (machine === undefined) {
+    const still = stillTrusting(context);
+    return still !== undefined && isPatient(context) ? waitFor(still) : undefined;
+  }
   if (restarting !== undefined) {
     const message = `${machine.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
     return isPatient(context) ? waitFor({ reason: 'Reverting', message }) : undefined;
@@ -87,6 +90,25 @@ function stillIssuing(context: Context): Blocker | undefined {
       const { pki, standing } = machine.talos.value;
       if (material === undefined || standing[target.name].stage !== 'Accepting') continue;
       const found = target.prove({ pki, role: machine.role, stage: 'Accepting', material });
+      if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * A machine whose configuration is back and whose resources are not yet: the key
+ * of a CA is not let go while anybody trusts it. Back at the beginning is where
+ * the opposite rotation ends.
+ */
+function stillTrusting(context: Context): Blocker | undefined {
+  for (const machine of context.observation.machines.filter(isKnown)) {
+    for (const target of context.targets.filter((each) => each.concerns === 'all' || machine.role === 'controlplane')) {
+      const material = context.material[target.name];
+      if (material === undefined) continue;
+      const { pki } = machine.talos.value;
+      const opposite = { old: material.new, new: material.old };
+      const found = target.prove({ pki, role: machine.role, stage: 'Dropping', material: opposite });
       if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
     }
   }

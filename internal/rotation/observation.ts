@@ -136,6 +136,8 @@ export interface StaleWorkload {
   readonly restartable: boolean;
   /** Whether a restart of it is under way. */
   readonly restarting: boolean;
+  /** Why a restart asked for now would replace nothing, in one clause; absent where it would. */
+  readonly heldBy?: string;
 }
 
 /** The outcome of trying one old credential at one endpoint. */

@@ -13,6 +13,7 @@ import {
   DEFAULT_SETTINGS,
   firstBlocker,
   type Settings,
+  type Step,
   workers,
 } from './context.ts';
 import { contextOf } from './decide.ts';
@@ -102,8 +103,7 @@ function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: 
   const told = isPass ? orderOf(context) : [];
   const reboots = isPass && anyTarget(context, (target) => target.rolled) ? controlPlanes(context) : [];
   const rebootsSkippable = name === 'Issuing';
-  const steps = [...new Set(context.targets.flatMap((target) => target.settle[name] ?? []))];
-  const waits = steps.map((step) => settleText(step, context.settings));
+  const waits = newSettles(context, name).map((step) => settleText(step, context.settings));
   const rebooted = rebootsSkippable ? 0 : reboots.length;
   const aboutMs =
     controlPlanes(context).length * (isPass ? tellMs(context, durations) : 0) +
@@ -120,6 +120,17 @@ function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: 
     waits: waits.map((wait) => wait.text),
     ...(name === 'AwaitingCredentials' ? {} : { aboutMs }),
   };
+}
+
+/** What a stage waits for first. A later stage asks for it again, and finds it there: its time is not counted twice. */
+function newSettles(context: Context, name: CaStage): readonly Step[] {
+  const settlesOf = (stage: CaStage) => context.targets.flatMap((target) => target.settle[stage] ?? []);
+  const earlier = new Set(
+    CA_STAGES.slice(0, CA_STAGES.indexOf(name))
+      .filter((stage) => concerns(context, stage))
+      .flatMap(settlesOf),
+  );
+  return [...new Set(settlesOf(name))].filter((step) => !earlier.has(step));
 }
 
 function tellMs(context: Context, durations: Durations): number {

@@ -245,6 +245,27 @@ describe('before the old Kubernetes CA is dropped', () => {
     });
   });
 
+  const paused = { ...web, owner: 'default/Deployment/app', heldBy: 'its rollouts are paused' };
+  const onDelete = { ...db, owner: 'default/DaemonSet/cni', heldBy: 'it replaces a pod only when somebody deletes it' };
+
+  it('a workload that no rollout restarts does not keep the others', () => {
+    expect(decide(issuing(stale(paused, onDelete, db), { restartWorkloads: 'Rolling' }))).toMatchObject({
+      effect: { kind: 'restart-workload', owner: 'default/StatefulSet/db' },
+    });
+    const going = { ...db, restarting: true };
+    expect(decide(issuing(stale(paused, going), { restartWorkloads: 'Rolling' }))).toMatchObject({ kind: 'wait' });
+  });
+
+  it('workloads that no rollout restarts are named when the others are done', () => {
+    expect(decide(issuing(stale(paused, onDelete), { restartWorkloads: 'Rolling' }))).toEqual({
+      kind: 'blocked',
+      reason: 'RestartingWorkloads',
+      message:
+        'pods that started with the old root CA cannot be restarted: default/Deployment/app (its rollouts are paused), default/DaemonSet/cni (it replaces a pod only when somebody deletes it); expected their owners to replace these pods',
+      recheckAfterMs: 30_000,
+    });
+  });
+
   it('pods that nobody can restart do not hold the rotation', () => {
     expect(decide(issuing(stale(bare), { restartWorkloads: 'Rolling' }))).toMatchObject({
       effect: { kind: 'enter-stage', stage: 'Dropping' },

@@ -1,14 +1,10 @@
 import { CA_TARGETS } from '../../../api/v1alpha1/index.ts';
 import { caOf } from '../../../pkg/bundle/index.ts';
 import type { Checker, Moment } from '../run.ts';
-import { acceptedBy, pairOf } from './material.ts';
-
-/** A machine that was told to forget a CA takes a moment to do so. */
-const MOMENT_MS = 5_000;
+import { acceptedBy, isDisturbed, pairOf } from './material.ts';
 
 /** S4: no machine trusts a CA whose key is not stored, and the old key is kept until the rotation is done. */
 export function keysDurable(): Checker {
-  const since = new Map<string, number>();
   return {
     property: 'S4 key durability',
     check(moment) {
@@ -17,11 +13,10 @@ export function keysDurable(): Checker {
         const pair = pairOf(moment, target);
         const isKept = isStored(moment, target, 1);
         const trusting = world.machines().find((machine) => acceptedBy(machine, target)?.includes(pair.new) === true);
-        const now = world.clock.monotonic();
-        if (trusting === undefined || isKept) since.delete(target);
-        else if (!since.has(target)) since.set(target, now);
-        if (now - (since.get(target) ?? now) > MOMENT_MS) {
-          return `${trusting?.name} trusts a ${target} CA whose key is stored nowhere`;
+        // Machines that were away when a rotation was abandoned were given up by name.
+        const isGivenUp = operation === undefined && isDisturbed(moment);
+        if (trusting !== undefined && !isKept && !isGivenUp) {
+          return `${trusting.name} trusts a ${target} CA whose key is stored nowhere`;
         }
         const isOver = operation === undefined || operation.status.stage === 'Done';
         const holdsOld = [store.document.bundle, store.previous].some(
