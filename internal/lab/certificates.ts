@@ -5,10 +5,12 @@ import {
   type CertificateAndKey,
   type Fingerprint,
   issueLeaf,
+  keyFingerprint,
   type LeafProfile,
+  type PrivateKeyPem,
   verifyChain,
 } from '../../pkg/pki/index.ts';
-import { readFullConfiguration, signingCaOf } from './configuration.ts';
+import { privateKeysOf, readFullConfiguration, signingCaOf } from './configuration.ts';
 import { type LeafSubject, leafProfile, usesOf } from './leaf-profiles.ts';
 import type { Certificates, LeafUse } from './served.ts';
 
@@ -19,6 +21,7 @@ export function createCertificates(options: { now(): number }): Certificates {
   const leaves = new Map<string, CertificateAndKey>();
   const issuers = new Map<Fingerprint, Fingerprint>();
   const machines = new Map<string, LeafSubject>();
+  const keys = new Map<Fingerprint, PrivateKeyPem>();
 
   const keyOf = (machine: string, use: LeafUse, issuer: Fingerprint): string => `${issuer}/${machine}/${use}`;
 
@@ -36,6 +39,7 @@ export function createCertificates(options: { now(): number }): Certificates {
         // Somebody else may have prepared it meanwhile: the first one stays, as it may be on the wire.
         if (leaves.has(key)) return;
         leaves.set(key, leaf);
+        keys.set(leaf.certificate.publicKeyFingerprint, leaf.key);
         issuers.set(leaf.certificate.fingerprint, issuer);
       }),
     );
@@ -59,6 +63,7 @@ export function createCertificates(options: { now(): number }): Certificates {
         const ca = signingCaOf(configuration, target);
         if (ca !== undefined) signers.set(ca.certificate.fingerprint, { target, ca });
       }
+      for (const key of privateKeysOf(configuration)) keys.set(keyFingerprint(key), key);
       const { name, address, role } = machine;
       machines.set(name, { name, address, role, endpoint: view.endpoint });
       await Promise.all([...machines.values()].map(prepare));
@@ -78,6 +83,7 @@ export function createCertificates(options: { now(): number }): Certificates {
       const why = signers.has(issuer) ? 'it signs nothing of that kind' : 'no configuration of the lab holds its key';
       throw new Error(`CA ${issuer.slice(0, 12)} has no ${use} certificate of ${machine.name}: ${why}`);
     },
+    key: (publicKey) => keys.get(publicKey),
     async issue(issuer: Fingerprint, profile: LeafProfile) {
       const leaf = await issueLeaf(signerOf(issuer), profile);
       issuers.set(leaf.certificate.fingerprint, issuer);

@@ -1,6 +1,14 @@
 import { parseAllDocuments } from 'yaml';
-import type { CaTarget } from '../../api/v1alpha1/index.ts';
-import { type Certificate, type CertificateAndKey, keyFits, Secret, scanCertificates } from '../../pkg/pki/index.ts';
+import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
+import {
+  type Certificate,
+  type CertificateAndKey,
+  keyFits,
+  type PrivateKeyPem,
+  parsePrivateKey,
+  Secret,
+  scanCertificates,
+} from '../../pkg/pki/index.ts';
 
 /** A mapping as it stands in a configuration; every scalar is text. */
 export type Fields = { readonly [key: string]: unknown };
@@ -88,6 +96,25 @@ export function signingCaOf(configuration: FullConfiguration, target: CaTarget):
     // A key that cannot be read signs nothing; Talos's own controllers stop at it, too.
     return undefined;
   }
+}
+
+/** Every private key of a configuration, those that fit nothing included; what is no key is left out. */
+export function privateKeysOf(configuration: FullConfiguration): readonly PrivateKeyPem[] {
+  const texts = [...CA_TARGETS.map((target) => caPemOf(configuration, target).key), serviceAccountKeyOf(configuration)];
+  return texts.flatMap((text) => {
+    try {
+      return text === '' ? [] : [parsePrivateKey(text)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** PEM of the key that signs service-account tokens; empty where there is none. */
+export function serviceAccountKeyOf(configuration: FullConfiguration): string {
+  const document = configuration.document('KubeServiceAccountConfig');
+  if (document !== undefined) return asText(asFields(document.issuer).privateKey);
+  return fromBase64(asFields(configuration.cluster.serviceAccount).key);
 }
 
 /** The certificates of a PEM text; empty where there are none. */

@@ -21,7 +21,10 @@ const USES: Readonly<Record<CaTarget, Readonly<Record<'controlplane' | 'worker',
   talos: { controlplane: ['apid-server', 'apid-client', 'trustd-server'], worker: ['apid-server'] },
   etcd: { controlplane: ['etcd-server', 'etcd-peer', 'etcd-admin', 'etcd-apiserver'], worker: [] },
   kubernetes: {
-    controlplane: ['kube-apiserver', 'apiserver-kubelet-client', 'kubelet-client'],
+    controlplane: [
+      ...(['kube-apiserver', 'apiserver-kubelet-client', 'kubelet-client'] as const),
+      ...(['scheduler-client', 'controller-manager-client', 'admin-client'] as const),
+    ],
     worker: ['kubelet-client'],
   },
   'kubernetes-aggregator': { controlplane: ['front-proxy'], worker: [] },
@@ -64,9 +67,19 @@ export function leafProfile(subject: LeafSubject, use: LeafUse, now: number): Le
       return { ...enciphers, subject: { o: ['system:masters'], cn: 'apiserver-kubelet-client' }, usages: ['client'] };
     case 'kubelet-client':
       return { ...base, subject: { o: ['system:nodes'], cn: `system:node:${name}` }, usages: ['client'] };
+    case 'scheduler-client':
+      return kubernetesClient('system:kube-scheduler', now);
+    case 'controller-manager-client':
+      return kubernetesClient('system:kube-controller-manager', now);
+    case 'admin-client':
+      return { ...enciphers, subject: { o: ['system:masters'], cn: 'talos:admin' }, usages: ['client'] };
     case 'front-proxy':
       return { ...enciphers, subject: { cn: 'front-proxy-client' }, usages: ['client'] };
   }
+}
+
+function kubernetesClient(user: string, now: number): LeafProfile {
+  return { now, validityMs: VALIDITY_MS, subject: { o: [user], cn: user }, usages: ['client'] };
 }
 
 function etcdNames({ name, address }: LeafSubject): Pick<LeafProfile, 'ips' | 'dns'> {

@@ -1,4 +1,4 @@
-import type { Certificate, CertificateAndKey, Fingerprint, LeafProfile } from '../../pkg/pki/index.ts';
+import type { Certificate, CertificateAndKey, Fingerprint, LeafProfile, PrivateKeyPem } from '../../pkg/pki/index.ts';
 import type { CertificateUse, SimMachine, World } from '../simulator/index.ts';
 
 /** What listens for one machine. */
@@ -32,6 +32,8 @@ export interface Certificates {
    * that names CA, machine and use where the CA's key was not learned.
    */
   leaf(machine: Pick<SimMachine, 'name' | 'address'>, use: LeafUse, issuer: Fingerprint): CertificateAndKey;
+  /** The private key to a public one by its fingerprint, of every key learned or made; for resources, which hold both. */
+  key(publicKey: Fingerprint): PrivateKeyPem | undefined;
   /** A certificate for somebody else: kubeconfig, client configuration, signing request. Rejects where the CA's key was not learned. */
   issue(issuer: Fingerprint, profile: LeafProfile): Promise<CertificateAndKey>;
 }

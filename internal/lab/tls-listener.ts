@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import {
   type Certificate,
   type CertificateAndKey,
@@ -59,7 +59,6 @@ export interface TlsListenerOptions {
 /** Listens at once; each connection gets the material of its own moment. */
 export function createTlsListener(options: TlsListenerOptions): TlsListener {
   let { material } = options;
-  let context = contextOf(material);
   let isFrozen = false;
   const wires = new Set<Wire>();
   const held = new Set<Socket>();
@@ -73,7 +72,7 @@ export function createTlsListener(options: TlsListenerOptions): TlsListener {
     const wire = wireOver(raw);
     wires.add(wire);
     wire.stream.on('close', () => wires.delete(wire));
-    admit(wire, { ...options, material, context });
+    admit(wire, { ...options, material });
   }
 
   const server: Server = createServer({ noDelay: true }, accept);
@@ -99,7 +98,6 @@ export function createTlsListener(options: TlsListenerOptions): TlsListener {
     use(next) {
       if (isSame(material, next)) return;
       material = next;
-      context = contextOf(next);
     },
     freeze() {
       isFrozen = true;
@@ -117,28 +115,27 @@ export function createTlsListener(options: TlsListenerOptions): TlsListener {
   };
 }
 
-interface Admission extends TlsListenerOptions {
-  readonly context: SecureContext;
-}
-
-/** One handshake and the verdict on its client. */
-function admit(wire: Wire, { material, context, alpn, now, onClient, onRefusal }: Admission): void {
+/**
+ * One handshake and the verdict on its client. A TLS server of its own for each
+ * connection: material and secret then belong to it by construction.
+ */
+function admit(wire: Wire, { material, alpn, now, onClient, onRefusal }: TlsListenerOptions): void {
   const asks = material.accepts !== undefined;
-  const socket = new TLSSocket(wire.stream, {
-    isServer: true,
-    secureContext: context,
+  let secret: Buffer | undefined;
+  const server = createTlsServer({
+    ...contextOf(material),
     requestCert: asks,
     rejectUnauthorized: false,
     ALPNProtocols: [...alpn],
   });
-  let secret: Buffer | undefined;
-  socket.on('keylog', (line: Buffer) => {
+  server.on('keylog', (line: Buffer) => {
     const found = /^SERVER_TRAFFIC_SECRET_0 \S+ (\S+)/.exec(line.toString('latin1'))?.[1];
     if (found !== undefined) secret = Buffer.from(found, 'hex');
   });
   // A client that hangs up or speaks no TLS is its own affair.
-  socket.on('error', () => wire.stream.destroy());
-  socket.on('secure', () => {
+  server.on('tlsClientError', () => wire.stream.destroy());
+  server.on('secureConnection', (socket: TLSSocket) => {
+    socket.on('error', () => undefined);
     const certificate = asks ? peerOf(socket) : undefined;
     const verdict = asks ? judge(certificate, material.accepts ?? [], now()) : undefined;
     if (verdict !== undefined && material.isOptional !== true) {
@@ -152,6 +149,7 @@ function admit(wire: Wire, { material, context, alpn, now, onClient, onRefusal }
     wire.forget();
     onClient({ socket, certificate: verdict === undefined ? certificate : undefined });
   });
+  server.emit('connection', wire.stream);
 }
 
 function peerOf(socket: TLSSocket): Certificate | undefined {
@@ -184,15 +182,15 @@ function judge(
   };
 }
 
-function contextOf({ served, behind = [], accepts }: TlsMaterial): SecureContext {
-  return createSecureContext({
+function contextOf({ served, behind = [], accepts }: TlsMaterial): SecureContextOptions {
+  return {
     cert: [served.certificate, ...behind].map(({ pem }) => pem).join(''),
     key: toPkcs8(served.key).expose(),
     // For the names in the certificate request alone; the verdict is ours.
     ca: (accepts ?? []).map(({ pem }) => pem),
     minVersion: 'TLSv1.3',
     ciphers: CIPHERS,
-  });
+  };
 }
 
 function isSame(a: TlsMaterial, b: TlsMaterial): boolean {

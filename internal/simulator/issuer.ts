@@ -13,6 +13,9 @@ export type CertificateUse =
   | 'kube-apiserver'
   | 'apiserver-kubelet-client'
   | 'kubelet-client'
+  | 'scheduler-client'
+  | 'controller-manager-client'
+  | 'admin-client'
   | 'front-proxy';
 
 /** Whose certificate, and what for. */

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { IdentitySpec, InfoSpec, MemberSpec } from '../../../proto/generated/talos/resources/cluster.ts';
+import { MachineType } from '../../../proto/generated/talos/resources/enums.ts';
+import {
+  MemberSpec as EtcdMemberSpec,
+  PKIStatusSpec,
+  SpecSpec,
+} from '../../../proto/generated/talos/resources/etcd.ts';
+import { memberIdOf, type SimMachine } from '../../simulator/index.ts';
+import { addressBytes } from './address.ts';
+import type { Kind } from './resource-store.ts';
+
+/** The machines of the cluster as discovery knows them, and etcd. */
+export const CLUSTER_KINDS: readonly Kind[] = [
+  {
+    type: 'Members.cluster.talos.dev',
+    namespace: 'cluster',
+    display: 'Member',
+    columns: [
+      ['Hostname', '{.hostname}'],
+      ['Machine Type', '{.machineType}'],
+      ['OS', '{.operatingSystem}'],
+      ['Addresses', '{.addresses}'],
+    ],
+    list: ({ lab }) =>
+      lab.world.machines().map((machine) => {
+        const isPlane = machine.role === 'controlplane';
+        const nodeId = nodeIdOf(machine);
+        const operatingSystem = `Talos (v${machine.version})`;
+        return {
+          id: machine.name,
+          proto: MemberSpec.encode({
+            nodeId,
+            addresses: [{ ip: addressBytes(machine.address) }],
+            hostname: machine.name,
+            machineType: isPlane ? MachineType.TYPE_CONTROL_PLANE : MachineType.TYPE_WORKER,
+            operatingSystem,
+            controlPlane: isPlane ? { apiServerPort: 6443n } : undefined,
+          }).finish(),
+          yaml: {
+            nodeId,
+            addresses: [machine.address],
+            hostname: machine.name,
+            machineType: machine.role,
+            operatingSystem,
+            ...(isPlane ? { controlPlane: { port: 6443 } } : {}),
+          },
+        };
+      }),
+  },
+  {
+    type: 'Identities.cluster.talos.dev',
+    namespace: 'cluster',
+    display: 'Identity',
+    columns: [['ID', '{.nodeId}']],
+    list: ({ machine }) => {
+      const nodeId = nodeIdOf(machine);
+      return [{ id: 'local', proto: IdentitySpec.encode({ nodeId }).finish(), yaml: { nodeId } }];
+    },
+  },
+  {
+    type: 'Infos.cluster.talos.dev',
+    namespace: 'cluster',
+    display: 'Info',
+    columns: [
+      ['Cluster ID', '{.clusterId}'],
+      ['Cluster Name', '{.clusterName}'],
+    ],
+    list: ({ machine: { view } }) => {
+      const spec = { clusterId: view.clusterId ?? '', clusterName: view.clusterName ?? '' };
+      return [{ id: 'current', proto: InfoSpec.encode(spec).finish(), yaml: spec }];
+    },
+  },
+  {
+    type: 'EtcdMembers.etcd.talos.dev',
+    namespace: 'etcd',
+    display: 'EtcdMember',
+    columns: [['Member ID', '{.memberID}']],
+    list({ lab: { world }, machine }) {
+      if (machine.plane === undefined || !world.etcd.isHealthy(machine)) return [];
+      const memberId = memberIdOf(world, machine.name);
+      return [{ id: 'local', proto: EtcdMemberSpec.encode({ memberId }).finish(), yaml: { memberID: memberId } }];
+    },
+  },
+  {
+    type: 'EtcdSpecs.etcd.talos.dev',
+    namespace: 'etcd',
+    display: 'EtcdSpec',
+    list({ machine }) {
+      if (machine.plane === undefined) return [];
+      const addresses = [{ ip: addressBytes(machine.address) }];
+      const image = 'registry.k8s.io/etcd:v3.6.12';
+      return [
+        {
+          id: 'etcd',
+          proto: SpecSpec.encode({
+            name: machine.name,
+            advertisedAddresses: addresses,
+            image,
+            listenPeerAddresses: addresses,
+            listenClientAddresses: addresses,
+            extraArgs: {},
+          }).finish(),
+          yaml: {
+            name: machine.name,
+            advertisedAddresses: [machine.address],
+            listenPeerAddresses: [machine.address],
+            listenClientAddresses: [machine.address],
+            image,
+            extraArgs: {},
+          },
+        },
+      ];
+    },
+  },
+  {
+    type: 'PKIStatuses.etcd.talos.dev',
+    namespace: 'etcd',
+    display: 'PKIStatus',
+    columns: [
+      ['Ready', '{.ready}'],
+      ['Secrets Version', '{.version}'],
+    ],
+    list({ machine }) {
+      if (machine.plane === undefined) return [];
+      const spec = { ready: true, version: String(machine.versions.get('EtcdSecrets') ?? 1n) };
+      return [
+        {
+          id: 'etcd',
+          version: machine.versions.get('PKIStatus') ?? 1n,
+          proto: PKIStatusSpec.encode(spec).finish(),
+          yaml: spec,
+        },
+      ];
+    },
+  },
+];
+
+/** The identity of a machine in discovery; stays over boots. */
+function nodeIdOf({ name, address }: SimMachine): string {
+  return createHash('sha256').update(`${name}/${address}`).digest('base64url');
+}

@@ -1,0 +1,150 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from 'node:http2';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { type Certificate, type CertificateAndKey, toPkcs8 } from '../../../pkg/pki/index.ts';
+import { type Call, CODE, createUnframer, frame, GrpcError } from './grpc.ts';
+import { createQueue } from './queue.ts';
+
+/** Who an apid is to the others, and whom it takes them for. */
+export interface ProxyIdentity {
+  readonly trust: readonly Certificate[];
+  readonly credentials: CertificateAndKey;
+}
+
+/** Connections of one apid to others, over which it passes calls on. */
+export interface ApidProxy {
+  /** The replies of another machine to a call, as they come. Throws its status as a {@link GrpcError}. */
+  forward(address: string, call: Call, request: Buffer, roles: readonly string[]): AsyncIterable<Buffer>;
+  /** Opens no new stream over the connections that are there: the next call makes its own, with what is trusted then. */
+  flush(): void;
+  close(): void;
+}
+
+/** Metadata that stays between the caller and the apid that he reached. */
+const NOT_PASSED_ON = new Set(['node', 'nodes', 'talos-role', 'proxyfrom', 'host', 'te', 'content-type', 'connection']);
+
+/** No connection yet; `identity` is asked for each one. */
+export function createProxy(options: { readonly port: number; identity(): ProxyIdentity }): ApidProxy {
+  const sessions = new Map<string, Promise<ClientHttp2Session>>();
+
+  function session(address: string): Promise<ClientHttp2Session> {
+    const open = sessions.get(address);
+    if (open !== undefined) return open;
+    const made = dial(address, options.port, options.identity());
+    sessions.set(address, made);
+    const forget = (): void => {
+      if (sessions.get(address) === made) sessions.delete(address);
+    };
+    made.then((opened) => opened.once('close', forget), forget);
+    return made;
+  }
+
+  return {
+    async *forward(address, call, request, roles) {
+      const upstream = (await session(address)).request(headersOf(call, roles, address));
+      call.signal.addEventListener('abort', () => upstream.close(constants.NGHTTP2_CANCEL), { once: true });
+      upstream.end(frame(request));
+      yield* repliesOf(upstream);
+    },
+    flush() {
+      for (const open of sessions.values()) open.then((opened) => opened.close()).catch(() => undefined);
+      sessions.clear();
+    },
+    close() {
+      for (const open of sessions.values()) open.then((opened) => opened.destroy()).catch(() => undefined);
+      sessions.clear();
+    },
+  };
+}
+
+function headersOf(call: Call, roles: readonly string[], address: string) {
+  const passed = Object.entries(call.headers).filter(([name]) => !name.startsWith(':') && !NOT_PASSED_ON.has(name));
+  return {
+    ...Object.fromEntries(passed),
+    ':method': 'POST',
+    ':path': call.path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    proxyfrom: String(call.headers[':authority'] ?? address),
+    'talos-role': roles.join(','),
+  };
+}
+
+async function dial(address: string, port: number, identity: ProxyIdentity): Promise<ClientHttp2Session> {
+  const socket = await openTls(address, port, identity);
+  const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
+  const opened = connect(`https://${address}:${port}`, { createConnection: () => socket });
+  // A server that does not take our certificate says so after the handshake: its settings are the proof that it does.
+  opened.once('remoteSettings', () => resolve(opened));
+  opened.on('error', (error) => reject(unavailable(describe(error, address, port))));
+  opened.once('close', () => reject(unavailable('error reading server preface: EOF')));
+  return promise;
+}
+
+function openTls(address: string, port: number, { trust, credentials }: ProxyIdentity): Promise<TLSSocket> {
+  const options: ConnectionOptions = {
+    host: address,
+    port,
+    ca: trust.map(({ pem }) => pem),
+    cert: credentials.certificate.pem,
+    key: toPkcs8(credentials.key).expose(),
+    ALPNProtocols: ['h2'],
+    minVersion: 'TLSv1.3',
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+  const socket = connectTls(options);
+  socket.once('secureConnect', () => {
+    socket.removeAllListeners('error');
+    resolve(socket);
+  });
+  socket.once('error', (error) => reject(unavailable(describe(error, address, port))));
+  return promise;
+}
+
+/** In the words of grpc-go, as far as people know them. */
+function describe(error: Error, address: string, port: number): string {
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'ECONNREFUSED') {
+    return `transport: Error while dialing: dial tcp ${address}:${port}: connect: connection refused`;
+  }
+  if (/ALERT_UNKNOWN_CA/.test(code))
+    return 'error reading server preface: remote error: tls: unknown certificate authority';
+  if (/ALERT/.test(code)) return `error reading server preface: remote error: ${error.message}`;
+  if (/VERIFY|CERT|SIGN|ISSUER/.test(code)) {
+    const why = 'x509: certificate signed by unknown authority';
+    return `transport: authentication handshake failed: tls: failed to verify certificate: ${why}`;
+  }
+  return `transport: ${error.message}`;
+}
+
+function unavailable(description: string): GrpcError {
+  return new GrpcError(CODE.unavailable, `connection error: desc = "${description}"`);
+}
+
+async function* repliesOf(upstream: ClientHttp2Stream): AsyncGenerator<Buffer> {
+  const queue = createQueue<Buffer>();
+  const unframe = createUnframer();
+  let status: IncomingHttpHeaders = {};
+  upstream.on('response', (headers) => {
+    if (headers['grpc-status'] !== undefined) status = headers;
+  });
+  upstream.on('trailers', (trailers) => {
+    status = trailers;
+  });
+  upstream.on('data', (chunk: Buffer) => {
+    for (const message of unframe(chunk)) queue.push(message);
+  });
+  upstream.on('error', () => undefined);
+  upstream.on('close', () => queue.end());
+  yield* queue;
+  const code = status['grpc-status'];
+  if (code === undefined) throw unavailable('error reading from server: EOF');
+  if (Number(code) !== CODE.ok) {
+    throw new GrpcError(Number(code), decodeURIComponent(String(status['grpc-message'] ?? '')));
+  }
+}
