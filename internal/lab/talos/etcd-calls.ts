@@ -76,8 +76,9 @@ export const ETCD_ROUTES: readonly Route<Session>[] = [
     return { messages: [{ metadata: undefined, member }] };
   }),
   streaming(MachineServiceService.etcdSnapshot, async function* (session: Session, _request, call) {
-    await served(session, call, () => etcdStatus(session.boot.lab.world, session.boot.machine));
-    for (const bytes of chunksOf(snapshotOf())) yield { metadata: undefined, bytes };
+    const { lab, machine } = session.boot;
+    const { storageVersion } = await served(session, call, () => etcdStatus(lab.world, machine));
+    for (const bytes of chunksOf(snapshotOf(`${storageVersion}.0`))) yield { metadata: undefined, bytes };
   }),
 ];
 

@@ -8,15 +8,28 @@ const FORMAT = 2;
 const FLAG_LEAF = 0x02;
 const FLAG_META = 0x04;
 const FLAG_FREELIST = 0x10;
+/** Marks a value of a leaf page that is a bucket. */
+const BUCKET = 0x01;
+const ELEMENT_BYTES = 16;
 const ROOT_PAGE = 3n;
-const PAGES = 4n;
+const META_BUCKET_PAGE = 4n;
+const PAGES = 5n;
 
 /**
- * A snapshot of an etcd that holds nothing: a whole bbolt file without buckets, and
- * the SHA-256 of it behind, as etcd sends it. The objects of a lab live in memory only.
+ * A snapshot of an etcd that holds nothing: a whole bbolt file with the one bucket
+ * that tells the storage version, and the SHA-256 of it behind, as etcd sends it.
+ * The objects of a lab live in memory only.
  */
-export function snapshotOf(): Buffer {
-  const file = Buffer.concat([metaPage(0), metaPage(1), page(2n, FLAG_FREELIST), page(ROOT_PAGE, FLAG_LEAF)]);
+export function snapshotOf(storageVersion: string): Buffer {
+  const metaBucket = Buffer.alloc(16);
+  metaBucket.writeBigUInt64LE(META_BUCKET_PAGE, 0);
+  const file = Buffer.concat([
+    metaPage(0),
+    metaPage(1),
+    page(2n, FLAG_FREELIST),
+    leafPage(ROOT_PAGE, BUCKET, 'meta', metaBucket),
+    leafPage(META_BUCKET_PAGE, 0, 'storageVersion', Buffer.from(storageVersion)),
+  ]);
   return Buffer.concat([file, createHash('sha256').update(file).digest()]);
 }
 
@@ -24,6 +37,20 @@ function page(id: bigint, flags: number): Buffer {
   const bytes = Buffer.alloc(PAGE_BYTES);
   bytes.writeBigUInt64LE(id, 0);
   bytes.writeUInt16LE(flags, 8);
+  return bytes;
+}
+
+/** A leaf page with one key. */
+function leafPage(id: bigint, elementFlags: number, key: string, value: Buffer): Buffer {
+  const bytes = page(id, FLAG_LEAF);
+  bytes.writeUInt16LE(1, 10);
+  const element = bytes.subarray(PAGE_HEADER_BYTES);
+  element.writeUInt32LE(elementFlags, 0);
+  element.writeUInt32LE(ELEMENT_BYTES, 4);
+  element.writeUInt32LE(key.length, 8);
+  element.writeUInt32LE(value.length, 12);
+  element.write(key, ELEMENT_BYTES);
+  value.copy(element, ELEMENT_BYTES + key.length);
   return bytes;
 }
 
