@@ -175,5 +175,10 @@ function openapi(path: string): object {
     const at = `/${path}/${namespaced ? 'namespaces/{namespace}/' : ''}${plural}/{name}`;
     return [at, { patch: operation, put: operation }] as const;
   });
-  return { openapi: '3.0.0', info: { title: 'Kubernetes', version: 'lab' }, paths: Object.fromEntries(paths) };
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: 'lab' },
+    components: { schemas: {} },
+    paths: Object.fromEntries(paths),
+  };
 }

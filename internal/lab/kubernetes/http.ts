@@ -1,5 +1,6 @@
 import { type ApiReply, failure } from '../../simulator/kube/index.ts';
 import type { Request, Response } from './port.ts';
+import { readProtobuf } from './protobuf.ts';
 
 /** etcd takes no object above 1.5 MiB; kube-apiserver reads twice that. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
@@ -7,9 +8,10 @@ const MAX_BODY_BYTES = 3 * 1024 * 1024;
 /** A body, or the refusal of one. */
 export type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reply: ApiReply };
 
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const JSON_TYPES = /^application\/(json|[a-z-]+-patch\+json)$/;
 
-/** Reads the body of a request; JSON alone, as that is what kubectl and our own clients send. */
+/** Reads the body of a request: JSON, or what Go clients make of the kinds that they know. */
 export async function readBody(request: Request): Promise<Body> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -23,18 +25,22 @@ export async function readBody(request: Request): Promise<Body> {
   }
   if (size === 0) return { ok: true, value: undefined };
   const type = mediaTypeOf(request);
+  const bytes = Buffer.concat(chunks);
+  if (type === PROTOBUF) return read(() => readProtobuf(bytes));
   // Every JSON text is YAML; clients that apply send either.
   if (type !== '' && !JSON_TYPES.test(type) && type !== 'application/apply-patch+yaml') {
     const message = `the body of the request was in an unknown format - accepted media types include: application/json`;
     return { ok: false, reply: failure(415, 'UnsupportedMediaType', message) };
   }
+  return read(() => JSON.parse(bytes.toString('utf8')));
+}
+
+function read(parse: () => unknown): Body {
   try {
-    return { ok: true, value: JSON.parse(Buffer.concat(chunks).toString('utf8')) };
+    return { ok: true, value: parse() };
   } catch (error) {
-    return {
-      ok: false,
-      reply: failure(400, 'BadRequest', `the body of the request is not JSON: ${(error as Error).message}`),
-    };
+    const why = error instanceof Error ? error.message : String(error);
+    return { ok: false, reply: failure(400, 'BadRequest', `the body of the request cannot be read: ${why}`) };
   }
 }
 

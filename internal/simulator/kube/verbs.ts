@@ -142,7 +142,8 @@ function write(target: Target, make: (before: KubeObject) => unknown): ApiReply 
   const before = view.find(resource, namespace, name);
   if (before === undefined) return notFound(resource, name);
   const made = make(before) as KubeObject;
-  const { resourceVersion = '', uid = before.metadata.uid } = made.metadata;
+  const { resourceVersion = '' } = made.metadata;
+  const uid = made.metadata.uid || before.metadata.uid;
   if (resourceVersion !== '' && resourceVersion !== before.metadata.resourceVersion) {
     const why = 'the object has been modified; please apply your changes to the latest version and try again';
     return conflict(resource, name, why);
@@ -175,7 +176,7 @@ export function remove(target: Target): ApiReply {
   if (resource.remove === undefined) return notAllowed(resource, 'delete');
   const object = view.find(resource, namespace, name);
   if (object === undefined) return notFound(resource, name);
-  const options = (request.body ?? {}) as DeleteOptions;
+  const options = (isFields(request.body) ? request.body : {}) as DeleteOptions;
   const why = unmet(object, options.preconditions ?? {});
   if (why !== undefined) return conflict(resource, name, `Precondition failed: ${why}`);
   const grace = options.gracePeriodSeconds ?? request.query.gracePeriodSeconds;
