@@ -47,7 +47,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     const { api } = machine;
     const spec: ApiCertificates = {
       server: world.mint.pair(api.issuer, { machine, use: 'apid-server' }),
-      client: world.mint.pair(api.issuer, { machine, use: 'apid-client' }),
+      // A worker calls no other machine: it has no client certificate.
+      client: machine.plane === undefined ? undefined : world.mint.pair(api.issuer, { machine, use: 'apid-client' }),
       accepted: api.accepted,
     };
     return { name: 'ApiCertificates', spec };

@@ -5,6 +5,7 @@ import { clusterImport } from './cluster-import.ts';
 import { clusterRotateCa } from './cluster-rotate-ca.ts';
 import { clusterStatus } from './cluster-status.ts';
 import { completion } from './completion.ts';
+import { LAB_COMMANDS } from './lab/commands.ts';
 import { operationContinue } from './operation-continue.ts';
 import { operationDelete } from './operation-delete.ts';
 import { operationExplain } from './operation-explain.ts';
@@ -17,6 +18,7 @@ import { version } from './version.ts';
 export const NOUNS: readonly { readonly noun: string; readonly summary: string }[] = [
   { noun: 'cluster', summary: 'look at a cluster, rotate its certificate authorities' },
   { noun: 'operation', summary: 'look at, pause, continue or delete an operation' },
+  { noun: 'lab', summary: 'a cluster on this computer to rehearse on' },
 ];
 
 /** Every command, in the order of the help. A new command is one file and one line here. */
@@ -32,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   operationPause,
   operationContinue,
   operationDelete,
+  ...LAB_COMMANDS,
   version,
   completion,
 ];

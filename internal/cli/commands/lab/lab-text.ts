@@ -1,0 +1,37 @@
+import type { FaultInForce, LabStatus, MachineStatus } from '../../../lab/index.ts';
+import { textTable } from '../../text-table.ts';
+
+/** A lab for people. */
+export function statusText(status: LabStatus): string {
+  const { directory, pid, endpoint, machines, etcdAlarms, faults, memoryBytes } = status;
+  return [
+    `lab in ${directory} (process ${pid}, ${Math.round(memoryBytes / 1024 / 1024)} MiB), Kubernetes at ${endpoint}`,
+    '',
+    textTable([
+      ['MACHINE', 'ROLE', 'ADDRESS', 'TALOS', 'STATE', 'REBOOTS', 'NODE', 'ETCD', 'API SERVER'],
+      ...machines.map(rowOf),
+    ]),
+    ...(etcdAlarms.length === 0 ? [] : ['', `etcd alarms: ${etcdAlarms.join(', ')}`]),
+    ...(faults.length === 0 ? [] : ['', 'broken on purpose:', ...faults.map((each) => `  ${faultText(each)}`)]),
+  ].join('\n');
+}
+
+function rowOf(machine: MachineStatus): string[] {
+  const { name, role, address, talosVersion, state, reboots, node, schedulable, etcd, apiServer } = machine;
+  return [
+    name,
+    role,
+    address,
+    talosVersion,
+    state,
+    String(reboots),
+    schedulable ? node : `${node},cordoned`,
+    etcd ?? '-',
+    apiServer ?? '-',
+  ];
+}
+
+/** One fault in force. */
+export function faultText({ fault, machine, since }: FaultInForce): string {
+  return `${fault}${machine === undefined ? '' : ` on ${machine}`} since ${since}`;
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { addressesOf, allAddresses, reserveAddresses } from './addresses.ts';
+
+describe('addressesOf', () => {
+  it('gives every machine an address of its own', () => {
+    const all = allAddresses(addressesOf(3), { controlPlanes: 2, workers: 2 });
+
+    assert.deepEqual(all, ['127.77.3.10', '127.77.3.11', '127.77.3.12', '127.77.3.31', '127.77.3.32']);
+  });
+
+  it('never gives the largest lab the same address twice', () => {
+    const all = allAddresses(addressesOf(1), { controlPlanes: 9, workers: 20 });
+
+    assert.equal(new Set(all).size, 30);
+  });
+});
+
+describe('reserveAddresses', () => {
+  it('gives two labs of one host different blocks', async () => {
+    const counts = { controlPlanes: 1, workers: 0 };
+    const first = await reserveAddresses(counts);
+    const second = await reserveAddresses(counts);
+    first.server.close();
+    second.server.close();
+
+    assert.notEqual(first.addresses.endpoint, second.addresses.endpoint);
+  });
+});
