@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { FileOrder } from './test/support/file-order.ts';
 
 /** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
-const NIGHTLY = [
-  'test/conformance/talos/three-control-planes.test.ts',
-  'test/e2e/rotate-{all,faults,kills,matrix}.test.ts',
-];
+const NIGHTLY = ['test/e2e/rotate-{faults,kills,matrix}.test.ts'];
+
+/** The conformance suites on a lab: no real part, but minutes of waiting for nothing to happen. */
+const LAB_CONFORMANCE = 'test/conformance/talos/lab-*.test.ts';
 
 /** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
 const THOROUGH = [
@@ -18,17 +19,22 @@ const THOROUGH = [
   'pkg/talos/{limits,trust,resources}.test.ts',
   'test/architecture/generated.test.ts',
   'test/support/artefact.test.ts',
+  LAB_CONFORMANCE,
 ];
 
 /**
  * Projects, one after the other. `unit` and `thorough` need nothing but Node;
- * `unit` alone stays under a minute. `simulation` rotates clusters in memory under every fault. `real` and
- * `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself);
- * their files run one after the other, because they share two cores and one cluster.
+ * `unit` alone stays under a minute. `simulation` rotates clusters in memory under every fault.
+ * `real` and `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself).
+ * Real clusters mostly wait: two files of `real` run at a time, each with a cluster of
+ * its own, in the order of `test/support/file-order.ts`. Those of `nightly` run one
+ * after the other, because they print how long things took.
  */
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/totals-reporter.ts'],
+    globalSetup: ['./test/support/temporary-directory.ts'],
+    sequence: { sequencer: FileOrder },
     projects: [
       {
         test: {
@@ -67,15 +73,16 @@ export default defineConfig({
       },
       realProject('real', {
         include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
-        exclude: NIGHTLY,
+        exclude: [...NIGHTLY, LAB_CONFORMANCE],
         order: 3,
+        maxWorkers: 2,
       }),
-      realProject('nightly', { include: NIGHTLY, exclude: [], order: 4 }),
+      realProject('nightly', { include: NIGHTLY, exclude: [], order: 4, maxWorkers: 1 }),
     ],
   },
 });
 
-function realProject(name: string, files: { include: string[]; exclude: string[]; order: number }) {
+function realProject(name: string, files: { include: string[]; exclude: string[]; order: number; maxWorkers: number }) {
   return {
     test: {
       name,
@@ -83,9 +90,10 @@ function realProject(name: string, files: { include: string[]; exclude: string[]
       exclude: files.exclude,
       setupFiles: ['./test/support/setup.ts'],
       globalSetup: ['./test/support/real-parts.ts'],
-      fileParallelism: false,
-      testTimeout: 120_000,
-      hookTimeout: 600_000,
+      maxWorkers: files.maxWorkers,
+      // A test that hangs must end; how long others take on a busy host is not judged.
+      testTimeout: 300_000,
+      hookTimeout: 1_500_000,
       sequence: { groupOrder: files.order },
     },
   };

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { TalosLab } from '../../builders/talos-lab.ts';
+import { applyConformance } from './apply.ts';
+import { callsConformance } from './calls.ts';
+import { faultsConformance } from './faults.ts';
+import { labTarget } from './lab-target.ts';
+import { pkiConformance } from './pki.ts';
+import { openSubject } from './subject.ts';
+
+describe('a lab, one control plane', () => {
+  let subject: ReturnType<typeof openSubject>;
+  let lab: TalosLab;
+
+  beforeAll(async () => {
+    const made = await labTarget({ block: 21, controlPlanes: 1, workers: 0 });
+    lab = made.lab;
+    subject = openSubject(made.target);
+  });
+
+  afterAll(async () => {
+    subject?.close();
+    await lab?.[Symbol.asyncDispose]();
+  });
+
+  callsConformance(() => subject);
+  applyConformance(() => subject);
+  faultsConformance(() => subject);
+  pkiConformance(() => subject);
+});
