@@ -1,3 +1,4 @@
+import { parse as parseYaml } from 'yaml';
 import { type ApiReply, failure } from '../../simulator/kube/index.ts';
 import type { Request, Response } from './port.ts';
 import { readProtobuf } from './protobuf.ts';
@@ -27,8 +28,8 @@ export async function readBody(request: Request): Promise<Body> {
   const type = mediaTypeOf(request);
   const bytes = Buffer.concat(chunks);
   if (type === PROTOBUF) return read(() => readProtobuf(bytes));
-  // Every JSON text is YAML; clients that apply send either.
-  if (type !== '' && !JSON_TYPES.test(type) && type !== 'application/apply-patch+yaml') {
+  if (type === 'application/apply-patch+yaml') return read(() => parseYaml(bytes.toString('utf8')));
+  if (type !== '' && !JSON_TYPES.test(type)) {
     const message = `the body of the request was in an unknown format - accepted media types include: application/json`;
     return { ok: false, reply: failure(415, 'UnsupportedMediaType', message) };
   }

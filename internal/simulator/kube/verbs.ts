@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, toTime } from '../../../pkg/kube/index.ts';
 import type { World } from '../world.ts';
+import { applied } from './apply.ts';
 import { isFields } from './fields.ts';
 import { PatchError, patched } from './patch.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
@@ -124,8 +125,9 @@ export function replace(target: Target): ApiReply {
 /** Changes an object by a patch. */
 export function patch(target: Target): ApiReply {
   const type = target.request.contentType ?? 'application/merge-patch+json';
+  if (type === 'application/apply-patch+yaml') return apply(target);
   if (!/^application\/(merge-patch|strategic-merge-patch|json-patch)\+json/.test(type)) {
-    const message = `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json`;
+    const message = `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml`;
     return failure(415, 'UnsupportedMediaType', message);
   }
   try {
@@ -134,6 +136,31 @@ export function patch(target: Target): ApiReply {
     if (error instanceof PatchError) return failure(422, 'Invalid', `the patch cannot be applied: ${error.message}`);
     throw error;
   }
+}
+
+/** Server-side apply: makes the object where it is not there. */
+function apply(target: Target): ApiReply {
+  const { world, view, resource, namespace, name, request } = target;
+  const { body, query } = request;
+  if (!isFields(body)) return failure(400, 'BadRequest', `a ${resource.kind} was expected in the body`);
+  const manager = String(query.fieldManager ?? '');
+  if (manager === '') return failure(400, 'BadRequest', 'fieldManager is required for apply patch');
+  const { metadata = {} } = body as { metadata?: object };
+  const wanted = { ...body, metadata: { ...metadata, name } } as unknown as KubeObject;
+  const before = view.find(resource, namespace, name);
+  const result = applied(before, wanted, { manager, force: String(query.force) === 'true', now: world.clock.now() });
+  if (!result.ok) {
+    const fields = result.conflicts.map(({ path, manager: owner }) => `conflict with "${owner}": ${path}`);
+    const causes = result.conflicts.map(({ path, manager: owner }) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with "${owner}"`,
+      field: path,
+    }));
+    const message = `Apply failed with ${fields.length} conflict${fields.length === 1 ? '' : 's'}: ${fields.join(', ')}`;
+    return failure(409, 'Conflict', message, { name, kind: resource.plural, causes });
+  }
+  if (before === undefined) return create({ ...target, request: { ...request, body: result.object } });
+  return write(target, () => result.object);
 }
 
 function write(target: Target, make: (before: KubeObject) => unknown): ApiReply {
