@@ -3,6 +3,8 @@ import { MEASURED, type Span, type Timing } from '../simulator/index.ts';
 /** Middle of what a boot takes on real parts, in seconds. */
 const MEASURED_BOOT_S = (MEASURED.boot[0] + MEASURED.boot[1]) / 2_000;
 
+const FASTEST_PACE = 0.2;
+
 /**
  * How long things take in a lab whose machines boot in `bootSeconds`: everything
  * keeps the proportions of what was measured on real parts, so that a lab of 13
@@ -24,5 +26,7 @@ export function labTiming(bootSeconds: number): Timing {
     etcdStart: scaled(MEASURED.etcdStart),
     podsAfterBoot: scaled(MEASURED.podsAfterBoot),
     eviction: scaled(MEASURED.eviction),
+    // Loops that come too often cost more than they save; slower than real they would break what waits for them.
+    pace: Math.min(1, Math.max(FASTEST_PACE, scale)),
   };
 }

@@ -86,7 +86,7 @@ export function createKubernetes(): SimKubernetes {
       lead.seenAt = now;
       return;
     }
-    if (lead !== undefined && now - lead.seenAt < LEASE_MS) return;
+    if (lead !== undefined && now - lead.seenAt < LEASE_MS * world.timing.pace) return;
     const candidates = world.planes().filter((machine) => isLeading(world, machine));
     if (candidates.length === 0) return;
     const next = world.random(`leader/${now}`).pick(candidates);
@@ -139,7 +139,7 @@ export function createKubernetes(): SimKubernetes {
       const machine = kubernetes.leader(world);
       if (machine === undefined || lead === undefined) return;
       const root = machine.plane?.controllerManager.rootCa;
-      if (root !== undefined && world.clock.monotonic() - lead.since >= PUBLISH_MS) {
+      if (root !== undefined && world.clock.monotonic() - lead.since >= PUBLISH_MS * world.timing.pace) {
         for (const name of kubernetes.rootCas.keys()) kubernetes.rootCas.set(name, root.pem);
       }
       for (const { node } of world.machines()) {

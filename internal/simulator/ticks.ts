@@ -1,19 +1,20 @@
 import type { SimMachine } from './machine.ts';
 import type { World } from './world.ts';
 
-/** Kubelets renew their Leases every 10 s. */
+/** Kubelets renew their Leases every 10 s; this and the others at the pace of the world. */
 const LEASE_TICK_MS = 10_000;
 const CONTROL_TICK_MS = 2_000;
 const PUBLISH_TICK_MS = 60_000;
 
 /** Starts what goes on in a cluster for ever. */
 export function startTicks(world: World): void {
-  every(world, CONTROL_TICK_MS, () => {
+  const { pace } = world.timing;
+  every(world, CONTROL_TICK_MS * pace, () => {
     world.etcd.update();
     world.kubernetes.control(world);
   });
-  every(world, LEASE_TICK_MS / 5, beats(world));
-  every(world, PUBLISH_TICK_MS / 4, publishes(world));
+  every(world, (LEASE_TICK_MS * pace) / 5, beats(world));
+  every(world, (PUBLISH_TICK_MS * pace) / 4, publishes(world));
 }
 
 function every(world: World, ms: number, act: () => void): void {

@@ -24,6 +24,8 @@ export interface Timing {
   /** From there until the static pods are started. */
   readonly podsAfterBoot: Span;
   readonly eviction: Span;
+  /** Factor on the periods of loops: Leases, elections of controller managers, the merging of the authentication map. */
+  readonly pace: number;
 }
 
 /** `measured.md` and `talos-behaviour.md` 7.1. */
@@ -40,6 +42,7 @@ export const MEASURED: Timing = {
   etcdStart: [3_000, 6_000],
   podsAfterBoot: [12_000, 18_000],
   eviction: [1_000, 5_000],
+  pace: 1,
 };
 
 /**
