@@ -31,6 +31,8 @@ export interface RotationRequest {
   readonly directory: string;
   /** Arguments after `cluster rotate-ca`: targets and options. */
   readonly args: readonly string[];
+  /** When an attempt of a client counts as failed, in milliseconds; the traffic's own default unless given. */
+  readonly attemptMs?: number;
   /** A built `ichor`; its sources unless given. */
   readonly program?: string;
   /** Runs after `ichor` ended with success, with the traffic still going on. */
@@ -47,7 +49,11 @@ export interface RotationRequest {
 export async function observeRotation(request: RotationRequest): Promise<ObservedRotation> {
   const { cluster, directory } = request;
   const kubeconfig = join(directory, 'kubeconfig');
-  await using traffic = startTraffic({ servers: cluster.apiServers, credentials: credentialsIn(kubeconfig) });
+  await using traffic = startTraffic({
+    servers: cluster.apiServers,
+    credentials: credentialsIn(kubeconfig),
+    ...(request.attemptMs !== undefined && { timeoutMs: request.attemptMs }),
+  });
   const started = performance.now();
   const args = ['cluster', 'rotate-ca', '--dir', directory, '--yes', '--follow', ...request.args];
   const ichor = startIchor(args, { home: directory, program: request.program });

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import type { AuditEntry } from '../../internal/controller/index.ts';
+import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { talosCluster } from '../talos/cluster.ts';
-import { discardSharedClusters } from '../talos/shared.ts';
-import { startTraffic } from '../talos/traffic.ts';
+import { BUSY_ATTEMPT_MS, startTraffic } from '../talos/traffic.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import {
   bundleIn,
@@ -14,69 +13,53 @@ import {
   expectOldRefused,
   takeBefore,
 } from './end-state.ts';
-import { readAudit, startIchor, untilAudit } from './ichor-process.ts';
+import { startIchor } from './ichor-process.ts';
+import { type Moment, momentText, runUntilKilled } from './kill-moments.ts';
 import { credentialsIn } from './kubeconfig-credentials.ts';
 
 const NEEDS = { tools: ['machined', 'talosctl', 'kubectl', 'etcdctl'], root: true, linux: true };
 
-/** Moments at which the process is killed, each as soon as the audit trail shows it. */
-const MOMENTS: readonly (Partial<AuditEntry> & { readonly effect: string; readonly phase: 'before' | 'after' })[] = [
-  { effect: 'write-record', phase: 'before' },
-  { effect: 'write-record', phase: 'after' },
-  { effect: 'apply-config', phase: 'before', stage: 'Accepting' },
-  { effect: 'apply-config', phase: 'after', stage: 'Accepting' },
-  { effect: 'cordon', phase: 'before', stage: 'Accepting' },
-  { effect: 'cordon', phase: 'after', stage: 'Accepting' },
-  { effect: 'reboot', phase: 'after', stage: 'Accepting' },
-  { effect: 'uncordon', phase: 'before', stage: 'Accepting' },
-  { effect: 'uncordon', phase: 'after', stage: 'Accepting' },
-  { effect: 'apply-config', phase: 'after', stage: 'Issuing' },
-  { effect: 'reboot', phase: 'after', stage: 'Dropping' },
-  { effect: 'replace-bundle', phase: 'before' },
-  { effect: 'replace-bundle', phase: 'after' },
-  { effect: 'complete', phase: 'before' },
+/**
+ * Where the process is killed, one moment of each kind in the order in which the
+ * rotation passes them; the other side of most of them is in `rotate-kills.test.ts`.
+ */
+const MOMENTS: readonly Moment[] = [
+  // The new keys are durable, and no machine has heard of them.
+  { entry: { effect: 'write-record', phase: 'after' } },
+  // Whether the machine was told cannot be known.
+  { entry: { effect: 'apply-config', phase: 'before', stage: 'Accepting' } },
+  // Each step of a roll.
+  { entry: { effect: 'cordon', phase: 'after', stage: 'Accepting' } },
+  { entry: { effect: 'reboot', phase: 'after', stage: 'Accepting' } },
+  { entry: { effect: 'uncordon', phase: 'before', stage: 'Accepting' } },
+  { entry: { effect: 'apply-config', phase: 'after', stage: 'Issuing' } },
+  { entry: { effect: 'reboot', phase: 'after', stage: 'Dropping' } },
+  { entry: { effect: 'replace-bundle', phase: 'before' } },
+  // What comes next, whether the kill before fell before or after the replacement.
+  { entry: { phase: 'after', stage: 'Finalizing' } },
+  { entry: { effect: 'complete', phase: 'before' } },
 ];
 
 describeReal('the etcd CA of three control planes, with the process killed again and again', NEEDS, () => {
-  it('ends as if nothing had happened: one set of keys, six reboots, no lost write', async () => {
-    await discardSharedClusters();
+  it(`ends as if it had not been killed ${MOMENTS.length} times: one set of keys, six reboots, no lost write`, async () => {
     await using cluster = await talosCluster({ controlPlanes: 3, workers: 0, name: 'kills30' });
     await using directory = await operatorDirectory(cluster);
     const before = await takeBefore(cluster);
     await using traffic = startTraffic({
       servers: cluster.apiServers,
       credentials: credentialsIn(cluster.kubeconfigFile),
+      timeoutMs: BUSY_ATTEMPT_MS,
     });
-    const args = [
-      'cluster',
-      'rotate-ca',
-      '--dir',
-      directory.path,
-      '--ca',
-      'etcd',
-      '--yes',
-      '--follow',
-      '--previous-bundle',
-      'remove',
-    ];
-    const killed: string[] = [];
+    const targets = ['--ca', 'etcd', '--previous-bundle', 'remove'];
+    const args = ['cluster', 'rotate-ca', '--dir', directory.path, '--yes', '--follow', ...targets];
 
     for (const moment of MOMENTS) {
-      const ichor = startIchor(args, { home: directory.path });
-      const seen = readAudit(directory.path).length;
-      const entry = await untilAudit(directory.path, ichor, seen, (each) => fits(each, moment));
-      if (entry === undefined)
-        throw new Error(`ichor ended before ${moment.effect} ${moment.phase}:\n${ichor.output().slice(-2_000)}`);
-      ichor.kill9();
-      await ichor.ended;
-      killed.push(`${entry.stage} ${entry.effect} ${entry.phase}`);
+      await runUntilKilled(directory.path, args, moment);
+      console.info(`killed: ${momentText(moment)}`);
     }
-    const last = startIchor(args, { home: directory.path });
-    const code = await last.ended;
+    await runToEnd(directory.path, args);
     await directory.handBack();
 
-    expect(killed).toHaveLength(14);
-    expect(code, last.output().slice(-3_000)).toBe(0);
     const after = await bundleIn(directory.path);
     expect(caOf(after, 'etcd').certificate.fingerprint).not.toBe(before.bundle.etcd.certificate.fingerprint);
     expect(after.talos.certificate.fingerprint).toBe(before.bundle.talos.certificate.fingerprint);
@@ -84,6 +67,7 @@ describeReal('the etcd CA of three control planes, with the process killed again
     expectNothingLeft(directory.path);
     expect(cluster.machines.map((machine) => machine.boots() - (before.boots[machine.name] ?? 0))).toEqual([2, 2, 2]);
     const report = await traffic.stop();
+    console.info(`traffic: ${JSON.stringify({ ...report, examples: undefined })}`);
     expect(report.failed, report.examples.join('\n')).toBe(0);
     expect(report.lostWrites).toBe(0);
     await expectHealthy(cluster);
@@ -91,6 +75,15 @@ describeReal('the etcd CA of three control planes, with the process killed again
   }, 2_400_000);
 });
 
-function fits(entry: AuditEntry, moment: Partial<AuditEntry>): boolean {
-  return Object.entries(moment).every(([key, value]) => entry[key as keyof AuditEntry] === value);
+/**
+ * Lets the rotation come to its end. On a busy host the last kill may come after
+ * the last step; then nothing is under way, and starting once more would be another rotation.
+ */
+async function runToEnd(directory: string, args: readonly string[]): Promise<void> {
+  const asked = startIchor(['operation', 'get', '--dir', directory, '-o', 'json'], { home: directory });
+  expect(await asked.ended, asked.output()).toBe(0);
+  const { metadata, status } = JSON.parse(asked.output()) as TalosOperation;
+  if (status.phase === 'Completed' && metadata.finalizers.length === 0) return;
+  const last = startIchor(args, { home: directory });
+  expect(await last.ended, last.output().slice(-3_000)).toBe(0);
 }

@@ -5,7 +5,6 @@ import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { succeeded } from '../talos/clients.ts';
 import { type TalosCluster, talosCluster } from '../talos/cluster.ts';
-import { discardSharedClusters } from '../talos/shared.ts';
 import { startTraffic, type Traffic } from '../talos/traffic.ts';
 import { type OperatorDirectory, operatorDirectory } from './cluster-directory.ts';
 import {
@@ -40,7 +39,6 @@ describeReal('one rotation of four CAs of 3+1 through every fault of the harness
   let rotation: RunningRotation;
 
   beforeAll(async () => {
-    await discardSharedClusters();
     const program = await buildIchor();
     cluster = await talosCluster({ controlPlanes: 3, workers: 1, name: 'faults31' });
     directory = await operatorDirectory(cluster);

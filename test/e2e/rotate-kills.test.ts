@@ -6,7 +6,6 @@ import { describeReal } from '../support/real.ts';
 import { output } from '../support/run.ts';
 import { succeeded } from '../talos/clients.ts';
 import { type TalosCluster, talosCluster } from '../talos/cluster.ts';
-import { discardSharedClusters } from '../talos/shared.ts';
 import { startTraffic } from '../talos/traffic.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import {
@@ -67,7 +66,6 @@ const MOMENTS: readonly Moment[] = [
 
 describeReal('four CAs of 3+1, with the process killed again and again', NEEDS, () => {
   it(`ends as if it had not been killed ${MOMENTS.length} times`, async () => {
-    await discardSharedClusters();
     await buildIchor();
     await using cluster = await talosCluster({ controlPlanes: 3, workers: 1, name: 'kills31' });
     await pinPod(cluster, 'cp1');

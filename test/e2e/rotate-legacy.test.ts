@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { talosCluster } from '../talos/cluster.ts';
-import { discardSharedClusters } from '../talos/shared.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import {
   bundleIn,
@@ -19,7 +18,6 @@ const NEEDS = { tools: ['machined', 'talosctl', 'kubectl', 'etcdctl'], root: tru
 
 describeReal('the default pair on a 1+1 cluster with the legacy configuration shape', NEEDS, () => {
   it('replaces the Talos and the Kubernetes CA, and nothing else, without a reboot', async () => {
-    await discardSharedClusters();
     await using cluster = await talosCluster({ controlPlanes: 1, workers: 1, contract: 'v1.13', name: 'legacy11' });
     await using directory = await operatorDirectory(cluster);
     const before = await takeBefore(cluster);

@@ -3,7 +3,6 @@ import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { type TalosCluster, talosCluster } from '../talos/cluster.ts';
-import { discardSharedClusters } from '../talos/shared.ts';
 import { type OperatorDirectory, operatorDirectory } from './cluster-directory.ts';
 import {
   bundleIn,
@@ -51,7 +50,6 @@ function matrixOn({ shape, contract, targets, controlPlanes }: (typeof CASES)[nu
   let directory: OperatorDirectory;
 
   beforeAll(async () => {
-    await discardSharedClusters();
     cluster = await talosCluster({ controlPlanes, workers: 0, contract, name: `matrix${shape[0]}${controlPlanes}` });
     directory = await operatorDirectory(cluster);
   });

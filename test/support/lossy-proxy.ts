@@ -1,7 +1,7 @@
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 
-/** Longer than a handshake round on loopback, so that bursts can be told apart. */
-const DELAY_MS = 300;
+/** Longer than a busy host keeps a process from writing on, so that bursts can be told apart. */
+const DELAY_MS = 1_000;
 
 /** What the proxy does with the request, which is the third burst that the client sends. */
 export type Fault = 'none' | 'lose-reply' | 'drop-request';
@@ -18,7 +18,7 @@ export interface LossyProxy {
 
 /**
  * A TCP proxy that loses one side of a call inside TLS, without understanding it.
- * It hands on what the server says 300 ms late, so that what the client sends
+ * It hands on what the server says one second late, so that what the client sends
  * comes in bursts: hello; then its certificate and HTTP/2 settings; then, when the
  * server's settings have arrived, the request. With `lose-reply` the request is
  * handed on and the connection cut before an answer can come back; with

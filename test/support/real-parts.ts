@@ -8,8 +8,11 @@ export async function setup(): Promise<void> {
   await ensureTools({ required: process.env.CI === 'true' });
 }
 
-/** The Talos clusters that suites shared end with the run. */
+/** A suite that was stopped in the middle leaves its Talos cluster, which ends with the run. */
 export async function teardown(): Promise<void> {
-  const { removeClustersOfRun } = await import('../talos/shared.ts');
-  await removeClustersOfRun();
+  const { recordedClusters } = await import('../talos/record.ts');
+  if (recordedClusters().length === 0) return;
+  const { cgroupVersion } = await import('../talos/host/cgroups.ts');
+  const { removeLeftovers } = await import('../talos/teardown.ts');
+  await removeLeftovers(cgroupVersion());
 }

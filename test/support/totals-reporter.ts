@@ -7,7 +7,10 @@ export interface Totals {
   skipped: number;
 }
 
-/** Adds up every test of every module; a module that could not be loaded counts as one failure. */
+/**
+ * Adds up every test of every module. A module that could not be loaded counts as a
+ * failure, and so does each failed set-up or tear-down of a suite: its tests are merely skipped.
+ */
 export function countTotals(modules: readonly TestModule[], unhandled: number): Totals {
   const totals: Totals = { passed: 0, failed: unhandled, skipped: 0 };
   for (const module of modules) {
@@ -18,6 +21,7 @@ export function countTotals(modules: readonly TestModule[], unhandled: number): 
       else totals.skipped += 1;
     }
     totals.failed += module.errors().length;
+    for (const suite of module.children.allSuites()) totals.failed += suite.errors().length;
   }
   return totals;
 }

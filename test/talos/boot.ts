@@ -26,22 +26,22 @@ export async function bootCluster(record: ClusterRecord, cgroups: CgroupVersion,
   }
   await waitFor(
     'the Talos API to accept the bootstrap of etcd',
-    120_000,
+    300_000,
     async () => succeeded('talosctl bootstrap', await runTalosctl(record, ['bootstrap'])) !== undefined,
   );
   reached('bootstrapped');
-  await waitFor(`${record.controlPlanes} voting members of etcd`, 240_000, () => hasAllMembers(record), 500);
+  await waitFor(`${record.controlPlanes} voting members of etcd`, 600_000, () => hasAllMembers(record), 500);
   reached('etcd complete');
   await waitFor(
     'a kubeconfig',
-    60_000,
+    300_000,
     async () =>
       succeeded(
         'talosctl kubeconfig',
         await runTalosctl(record, ['kubeconfig', '--force', join(record.directory, 'kubeconfig')]),
       ) !== undefined,
   );
-  await waitFor('the Kubernetes API', 300_000, () => apiLives(record), 500);
+  await waitFor('the Kubernetes API', 600_000, () => apiLives(record), 500);
   reached('Kubernetes API live');
   await clusterHealthy(record);
   reached('healthy');
@@ -49,7 +49,7 @@ export async function bootCluster(record: ClusterRecord, cgroups: CgroupVersion,
 }
 
 /** Waits until every node is ready and `talosctl health` agrees. */
-export async function clusterHealthy(record: ClusterRecord, timeoutMs = 300_000): Promise<void> {
+export async function clusterHealthy(record: ClusterRecord, timeoutMs = 600_000): Promise<void> {
   const begin = Date.now();
   await waitFor('all nodes to be ready', timeoutMs, () => nodesReady(record), 500);
   const remaining = Math.max(10, Math.ceil((timeoutMs - (Date.now() - begin)) / 1000));
@@ -76,7 +76,7 @@ export async function shutDownCluster(record: ClusterRecord, machines: readonly 
 /** Powers on what is off and waits until the cluster is healthy. */
 export async function startCluster(record: ClusterRecord, machines: readonly RigMachine[]): Promise<void> {
   for (const machine of machines) if (!machine.isOn()) await machine.powerOn();
-  await waitFor('the Kubernetes API', 300_000, () => apiLives(record), 500);
+  await waitFor('the Kubernetes API', 600_000, () => apiLives(record), 500);
   await clusterHealthy(record);
 }
 

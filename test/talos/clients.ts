@@ -16,7 +16,7 @@ export function runTalosctl(
   const { node = addressOf({ cluster: record.name, index: record.index }, 1), ...rest } = options;
   const talosconfig = join(record.directory, 'talosconfig');
   return run(toolPath('talosctl'), ['--talosconfig', talosconfig, '--nodes', node, ...args], {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     ...rest,
   });
 }
@@ -29,7 +29,7 @@ export function runKubectl(
 ): Promise<RunResult> {
   const kubeconfig = join(record.directory, 'kubeconfig');
   return run(toolPath('kubectl'), ['--kubeconfig', kubeconfig, '--request-timeout=15s', ...args], {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     ...options,
   });
 }

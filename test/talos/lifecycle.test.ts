@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { tryLock } from '../support/lock.ts';
@@ -68,7 +68,7 @@ describeReal('what a killed run left', { tools: RIG_TOOLS, root: true, linux: tr
       return recordedClusters().includes('killedrun') && openCluster('killedrun').machine('cp1').isOn();
     });
     child.kill('SIGKILL');
-    await waitFor('the process to end', 10_000, () => child?.signalCode === 'SIGKILL');
+    await waitFor('the process to end', 60_000, () => child?.signalCode === 'SIGKILL');
     expect(traces('killedrun')).not.toEqual([]);
 
     expect(await removeLeftovers(cgroupVersion())).toContain('killedrun');
@@ -104,11 +104,15 @@ describeReal('what cannot be', { tools: RIG_TOOLS, root: true, linux: true }, ()
   });
 
   it('a port in use is named with who listens there', async () => {
-    server = createServer();
-    await new Promise<void>((resolve) => server?.listen(45_123, '127.0.0.1', resolve));
+    const taken = createServer();
+    server = taken;
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
 
-    await expect(requireFree('the image registry', '127.0.0.1', 45_123)).rejects.toThrow(
-      /^port 45123 for the image registry on 127\.0\.0\.1 is in use( by \S+ \(process \d+\))?: stop what listens there$/,
+    await expect(requireFree('the image registry', '127.0.0.1', port)).rejects.toThrow(
+      new RegExp(
+        `^port ${port} for the image registry on 127[.]0[.]0[.]1 is in use( by \\S+ [(]process \\d+[)])?: stop what listens there$`,
+      ),
     );
   });
 

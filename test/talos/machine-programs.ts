@@ -23,7 +23,7 @@ export function programsOf(name: string, group: string, cgroups: CgroupVersion):
       if (found.length === 0) throw new Error(`no process of ${program} runs on ${name}`);
       for (const pid of found) kill(pid, 'SIGSTOP');
       // Threads stop one after the other.
-      await waitFor(`${program} on ${name} to stop`, 10_000, () => found.every(isFrozen), 10);
+      await waitFor(`${program} on ${name} to stop`, 60_000, () => found.every(isFrozen), 10);
       return found.length;
     },
     thaw(program) {

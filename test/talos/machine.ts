@@ -89,7 +89,7 @@ export function openMachine(record: ClusterRecord, name: string, number: number,
       if (machine.isOn()) throw new Error(`${name} is on already`);
       await attachMachine(network, name, number);
       launchSupervisor(record, name, cgroups);
-      await waitFor(`power on ${name}`, 10_000, () => machine.isOn(), 20);
+      await waitFor(`power on ${name}`, 60_000, () => machine.isOn(), 20);
     },
     holdBoot: () => writeFileSync(hold, ''),
     releaseBoot: () => rmSync(hold, { force: true }),

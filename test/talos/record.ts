@@ -36,9 +36,14 @@ export function writeRecord(record: ClusterRecord): void {
   renameSync(draft, recordFile(record.name));
 }
 
+/** The record of a cluster; undefined if there is none, or if its process removes it at this moment. */
 export function readRecord(name: string): ClusterRecord | undefined {
-  const file = recordFile(name);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClusterRecord) : undefined;
+  try {
+    return JSON.parse(readFileSync(recordFile(name), 'utf8')) as ClusterRecord;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 export function removeRecord(name: string): void {

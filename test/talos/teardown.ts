@@ -9,7 +9,7 @@ import { type CgroupVersion, cgroupProcessorMs, childCgroups, killCgroup, remove
 import { clustersOnNetwork, removeNetwork } from './host/network.ts';
 import { restoreSysctls } from './host/sysctls.ts';
 import { cgroupOf, clusterDirectory } from './layout.ts';
-import { type ClusterRecord, RUN, readRecord, recordedClusters, removeRecord } from './record.ts';
+import { RUN, readRecord, recordedClusters, removeRecord } from './record.ts';
 
 /** What may not be done to a cluster while another process does something to it. */
 export function lockCluster(name: string, purpose: string): Lock {
@@ -18,7 +18,7 @@ export function lockCluster(name: string, purpose: string): Lock {
   throw new Error(`the cluster ${name} is in use: ${describeOwner(result)}; wait, or choose another name`);
 }
 
-/** Held while networks are chosen and made: two clusters must not choose the same one. */
+/** Held while networks are chosen and made, and while what all clusters share is taken back: two processes must not do so at once. */
 export function lockHost(purpose: string): Promise<Lock> {
   return lock(join(RUN, 'locks', '.host'), { purpose });
 }
@@ -42,10 +42,15 @@ export async function removeCluster(name: string, cgroups: CgroupVersion): Promi
   await unmountBelow(directory);
   await rm(directory, { recursive: true, force: true });
   removeRecord(name);
-  if (recordedClusters().length === 0) {
-    await removeCgroup(cgroups, TOP);
-    restoreSysctls(RUN);
-  }
+  await removeAfterLast(cgroups);
+}
+
+/** Takes back what all clusters share, unless there is one; another process may be making one at this moment. */
+async function removeAfterLast(cgroups: CgroupVersion): Promise<void> {
+  using _host = await lockHost('taking back what clusters share');
+  if (recordedClusters().length > 0) return;
+  await removeCgroup(cgroups, TOP);
+  restoreSysctls(RUN);
 }
 
 /**
@@ -56,12 +61,13 @@ export async function removeLeftovers(cgroups: CgroupVersion): Promise<string[]>
   mkdirSync(RUN, { recursive: true, mode: 0o700 });
   const removed: string[] = [];
   for (const name of findClusters(cgroups)) {
+    // The lock of a cluster that is in use is its user's: taken here, it would keep the user from taking the cluster down.
+    if (isInUse(name)) continue;
     const held = tryLock(join(RUN, 'locks', name), 'removing what a process left that ended');
     // Somebody makes or removes it right now.
     if (!isLock(held)) continue;
     using _held = held;
-    const record = readRecord(name);
-    if (record !== undefined && isWanted(record)) continue;
+    if (isInUse(name)) continue;
     await removeCluster(name, cgroups);
     removed.push(name);
   }
@@ -69,8 +75,9 @@ export async function removeLeftovers(cgroups: CgroupVersion): Promise<string[]>
 }
 
 /** A cluster made by hand stays until it is taken down; another one as long as the process that it belongs to. */
-export function isWanted(record: ClusterRecord): boolean {
-  return record.owner === undefined || ownerRuns(record.owner) !== false;
+function isInUse(name: string): boolean {
+  const record = readRecord(name);
+  return record !== undefined && (record.owner === undefined || ownerRuns(record.owner) !== false);
 }
 
 /** Names of all clusters of which anything is on this machine. */

@@ -65,7 +65,7 @@ describe('steady traffic', () => {
 
   it('counts no failure while all servers answer', async () => {
     const traffic = start();
-    await waitFor('requests', 10_000, () => traffic.report().requests >= 100, 10);
+    await waitFor('requests', 60_000, () => traffic.report().requests >= 100, 10);
 
     expect(await traffic.stop()).toMatchObject({
       retried: 0,
@@ -81,7 +81,7 @@ describe('steady traffic', () => {
     const traffic = start();
     const second = servers[1];
     if (second !== undefined) second.behaviour.status = 500;
-    await waitFor('a retry', 10_000, () => traffic.report().retried >= 1, 10);
+    await waitFor('a retry', 60_000, () => traffic.report().retried >= 1, 10);
 
     const report = await traffic.stop();
 
@@ -94,7 +94,7 @@ describe('steady traffic', () => {
     const traffic = start();
     const third = servers[2];
     if (third !== undefined) third.behaviour.hang = true;
-    await waitFor('a retry', 10_000, () => traffic.report().retried >= 1, 10);
+    await waitFor('a retry', 60_000, () => traffic.report().retried >= 1, 10);
 
     const report = await traffic.stop();
 
@@ -106,10 +106,10 @@ describe('steady traffic', () => {
   it('counts requests that two servers refuse, and the time in which none was ready though all answered', async () => {
     const traffic = start();
     for (const { behaviour } of servers) behaviour.status = 503;
-    await waitFor('failures', 10_000, () => traffic.report().failed >= 3 && traffic.report().noneReady.times === 1, 10);
+    await waitFor('failures', 60_000, () => traffic.report().failed >= 3 && traffic.report().noneReady.times === 1, 10);
     for (const { behaviour } of servers) behaviour.status = 200;
     const before = traffic.report().requests;
-    await waitFor('requests', 10_000, () => traffic.report().requests >= before + 50, 10);
+    await waitFor('requests', 60_000, () => traffic.report().requests >= before + 50, 10);
 
     const report = await traffic.stop();
 
@@ -126,17 +126,17 @@ describe('steady traffic', () => {
       server.close();
     }
 
-    await waitFor('an outage', 10_000, () => traffic.report().allDown.longestMs > 500, 10);
+    await waitFor('an outage', 60_000, () => traffic.report().allDown.longestMs > 500, 10);
 
     expect((await traffic.stop()).allDown.times).toBe(1);
   });
 
   it('finds a write that was acknowledged and then lost', async () => {
     const traffic = start();
-    await waitFor('writes', 10_000, () => stored.size === 2, 10);
+    await waitFor('writes', 60_000, () => stored.size === 2, 10);
     for (const { behaviour } of servers) behaviour.forget = true;
     const before = traffic.report().requests;
-    await waitFor('lost writes', 10_000, () => traffic.report().requests >= before + 100, 10);
+    await waitFor('lost writes', 60_000, () => traffic.report().requests >= before + 100, 10);
 
     expect((await traffic.stop()).lostWrites).toBeGreaterThan(0);
   });
@@ -144,10 +144,10 @@ describe('steady traffic', () => {
   it('asks with new credentials from the next connection on', async () => {
     const traffic = start();
     traffic.use({ ...credentials, ca: '' });
-    await waitFor('refusals', 10_000, () => traffic.report().failed > 0, 10);
+    await waitFor('refusals', 60_000, () => traffic.report().failed > 0, 10);
     traffic.use(credentials);
     const before = traffic.report().failed;
-    await waitFor('requests', 10_000, () => traffic.report().requests > 100, 10);
+    await waitFor('requests', 60_000, () => traffic.report().requests > 100, 10);
 
     const report = await traffic.stop();
 

@@ -52,12 +52,12 @@ export async function deployWorkloads(cluster: TalosCluster): Promise<Workloads>
   if (worker === undefined) throw new Error('the test workloads need a cluster with a worker');
   const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests() });
   succeeded('apply the workloads', await cluster.kubectl(['apply', '-f', '-'], { input: manifest }));
-  const ready = ['-n', NAMESPACE, 'wait', 'deployment', '--all', '--for=condition=Available', '--timeout=120s'];
-  const result = await cluster.kubectl(['--request-timeout=0', ...ready], { timeoutMs: 130_000 });
+  const ready = ['-n', NAMESPACE, 'wait', 'deployment', '--all', '--for=condition=Available', '--timeout=300s'];
+  const result = await cluster.kubectl(['--request-timeout=0', ...ready], { timeoutMs: 310_000 });
   succeeded('the workloads to be ready', result);
   const workloads = createWorkloads(cluster, worker.address);
   for (const reading of READINGS) {
-    await waitFor(`the aggregated API ${aggregatedGroup(reading)}`, 90_000, () => workloads.pings(reading), 500);
+    await waitFor(`the aggregated API ${aggregatedGroup(reading)}`, 300_000, () => workloads.pings(reading), 500);
   }
   return workloads;
 }
@@ -67,8 +67,8 @@ export async function removeWorkloads(cluster: TalosCluster): Promise<void> {
   const names = READINGS.map((reading) => `v1.${aggregatedGroup(reading)}`);
   const clusterWide = [...names.map((name) => `apiservice/${name}`), `namespace/${NAMESPACE}`];
   await cluster.kubectl(['-n', 'kube-system', 'delete', '--ignore-not-found', 'rolebinding/ichor-workloads']);
-  const args = ['--request-timeout=0', 'delete', '--ignore-not-found', '--timeout=90s', ...clusterWide];
-  succeeded('remove the workloads', await cluster.kubectl(args, { timeoutMs: 100_000 }));
+  const args = ['--request-timeout=0', 'delete', '--ignore-not-found', '--timeout=300s', ...clusterWide];
+  succeeded('remove the workloads', await cluster.kubectl(args, { timeoutMs: 310_000 }));
 }
 
 /** What tests ask of the workloads. */

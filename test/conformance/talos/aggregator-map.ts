@@ -41,7 +41,7 @@ export function aggregatorMapConformance(subject: () => Subject): void {
       await restart(subject().first, 'Accepting');
       await using api = await apiServerOf(subject().first);
 
-      await until('both CAs are published', 60_000, async () => String(await held(api.client)) === String(both()));
+      await until('both CAs are published', 120_000, async () => String(await held(api.client)) === String(both()));
     });
 
     it('never shrinks, even when every API server has dropped the old CA', async () => {
@@ -60,7 +60,7 @@ export function aggregatorMapConformance(subject: () => Subject): void {
 
       await deleteAggregatorAuth(api.client, map?.uid ?? '');
 
-      await until('it is there again', 70_000, async () => (await held(api.client)) !== undefined);
+      await until('it is there again', 120_000, async () => (await held(api.client)) !== undefined);
       expect(await held(api.client)).toEqual(prints([ca.new.certificate]));
       await new Promise((resolve) => setTimeout(resolve, 70_000));
       expect(await held(api.client)).toEqual(prints([ca.new.certificate]));

@@ -56,7 +56,7 @@ export function faultsConformance(subject: () => Subject): void {
       const error = await failureOf(distant.apply({ config, mode: 'NO_REBOOT' }));
 
       expect(error).toMatchObject({ kind: 'interrupted', outcome: 'unknown' });
-      await until('the configuration is there', 10_000, async () => (await active()).config.equals(config));
+      await until('the configuration is there', 60_000, async () => (await active()).config.equals(config));
       await subject().first.apply({ config, mode: 'NO_REBOOT' });
       expect((await active()).config.equals(config)).toBe(true);
       await subject().first.apply({ config: before.config, mode: 'NO_REBOOT' });
@@ -111,7 +111,7 @@ export function faultsConformance(subject: () => Subject): void {
       if (!isTalosError(two)) expect(two).not.toEqual(one);
       await until('it is back', 600_000, async () => (await first.bootId({ fresh: true })) !== before);
       const after = await first.bootId();
-      await until('the staged configuration is active', 60_000, async () =>
+      await until('the staged configuration is active', 120_000, async () =>
         (await first.configuration('active')).config.equals(staged),
       );
       expect((await first.configuration('active')).version).toBeLessThanOrEqual(version);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { describeReal } from '../../support/real.ts';
+import { type TalosCluster, talosCluster } from '../../talos/cluster.ts';
 import { RIG_TOOLS } from '../../talos/parts.ts';
-import { discardSharedCluster, sharedCluster } from '../../talos/shared.ts';
 import { applyConformance } from './apply.ts';
 import { callsConformance } from './calls.ts';
 import { faultsConformance } from './faults.ts';
@@ -10,16 +10,17 @@ import { realTarget } from './real-target.ts';
 import { openSubject } from './subject.ts';
 
 describeReal('real Talos, one control plane', { tools: RIG_TOOLS, root: true, linux: true }, () => {
+  let cluster: TalosCluster;
   let subject: ReturnType<typeof openSubject>;
 
   beforeAll(async () => {
-    subject = openSubject(await realTarget(await sharedCluster('typed-1-0')));
+    cluster = await talosCluster({ controlPlanes: 1, workers: 0, name: 'conform10' });
+    subject = openSubject(await realTarget(cluster));
   });
 
   afterAll(async () => {
     subject?.close();
-    // The last part leaves it on other CAs than its files say.
-    await discardSharedCluster('typed-1-0');
+    await cluster?.[Symbol.asyncDispose]();
   });
 
   callsConformance(() => subject);

@@ -44,11 +44,11 @@ export function workerPkiConformance(subject: () => Subject): void {
 
       const before = (await worker().get(API_CERTIFICATES))?.metadata.version;
       await bring(worker(), change, 'Accepting');
-      await until('its own list holds both', 30_000, async () => {
+      await until('its own list holds both', 120_000, async () => {
         const own = prints((await worker().get(OS_ROOT))?.spec.accepted);
         return String(own) === String(prints([ca.new.certificate, ca.old.certificate]));
       });
-      await until('it has asked a control plane for another leaf', 60_000, async () => {
+      await until('it has asked a control plane for another leaf', 120_000, async () => {
         return (await worker().get(API_CERTIFICATES))?.metadata.version !== before;
       });
       // No control plane accepts the new CA yet.
@@ -61,7 +61,7 @@ export function workerPkiConformance(subject: () => Subject): void {
       const { config } = await worker().configuration('active');
       // Only another input makes it ask before half a day has passed.
       await bring(worker(), change, 'Issuing');
-      await until('apid of the worker accepts both', 60_000, async () => {
+      await until('apid of the worker accepts both', 120_000, async () => {
         const list = (await accepted()) ?? [];
         return list.includes(ca.new.certificate.fingerprint) && list.includes(ca.old.certificate.fingerprint);
       });

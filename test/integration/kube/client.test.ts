@@ -205,13 +205,13 @@ describeReal('our client on a real API server', { tools: ['etcd', 'kube-apiserve
 
   it('tells a killed server from one that does not answer, and finds it again when it is back', async () => {
     await using own = await startControlPlane();
-    const asking = own.client({ connectDeadlineMs: 1_000 });
+    const asking = own.client({ connectDeadlineMs: 3_000 });
     await whoAmI(asking);
     const server = own.apiServers[0];
 
     server?.process.child.kill('SIGSTOP');
     const frozen = await whoAmI(asking, { deadlineMs: 500 }).catch((error: unknown) => error);
-    const frozenFresh = await whoAmI(asking, { deadlineMs: 5_000, fresh: true }).catch((error: unknown) => error);
+    const frozenFresh = await whoAmI(asking, { deadlineMs: 15_000, fresh: true }).catch((error: unknown) => error);
     server?.process.child.kill('SIGCONT');
     const thawed = await whoAmI(asking);
     await server?.process.stop('SIGKILL');

@@ -78,11 +78,7 @@ function delegate(parent: string): void {
 
 /** Names of the groups directly below a group, in any hierarchy. */
 export function childCgroups(version: CgroupVersion, group: string): string[] {
-  const names = cgroupDirectories(version, group).flatMap((directory) =>
-    existsSync(directory)
-      ? readdirSync(directory, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
-      : [],
-  );
+  const names = cgroupDirectories(version, group).flatMap(childDirectories);
   return [...new Set(names)].sort();
 }
 
@@ -144,9 +140,15 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
 
 /** A directory and all below it, parents first; what vanishes meanwhile is left out. */
 function subtree(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  return [directory, ...childDirectories(directory).flatMap((name) => subtree(join(directory, name)))];
+}
+
+/** Names of the directories directly below one; none if it vanishes meanwhile. */
+function childDirectories(directory: string): string[] {
   try {
-    const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return [directory, ...below.flatMap((entry) => subtree(join(directory, entry.name)))];
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
   } catch (error) {
     if (isGone(error)) return [];
     throw error;

@@ -117,7 +117,17 @@ function namespaces(): string[] {
 function bridges(): { name: string; cluster: string }[] {
   return readdirSync('/sys/class/net').flatMap((name) => {
     if (!/^ichor\d$/.test(name)) return [];
-    const alias = readFileSync(join('/sys/class/net', name, 'ifalias'), 'utf8').trim();
+    const alias = readAlias(name);
     return alias.startsWith('ichor-') ? [{ name, cluster: alias.slice('ichor-'.length) }] : [];
   });
+}
+
+/** The alias of a network interface; empty if another process removes the interface at this moment. */
+function readAlias(name: string): string {
+  try {
+    return readFileSync(join('/sys/class/net', name, 'ifalias'), 'utf8').trim();
+  } catch (error) {
+    if (['ENOENT', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
 }
