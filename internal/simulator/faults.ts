@@ -1,3 +1,4 @@
+import { type CallLog, createCallLog } from './call-log.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -12,9 +13,15 @@ export const OUTCOMES = [
   'crash-before',
   'crash-after',
   'crash-late',
+  'pause',
+  'taken-over',
+  'conflict',
 ] as const;
 
-/** See {@link OUTCOMES}. */
+/**
+ * See {@link OUTCOMES}. `pause`: the process is frozen for ten minutes with the call in hand. `taken-over`: another
+ * one takes the store's lock while this one lives and its call is under way. `conflict`: somebody else writes first.
+ */
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** A fault at the call with this number, counted from 0 over all processes. */
@@ -38,15 +45,22 @@ export interface Call<T> {
   readonly refusal: () => Error;
   /** Nobody knows. */
   readonly silence: () => Error;
+  /** What somebody else does right before, so that this one conflicts with it. */
+  readonly rival?: () => void;
+  /** What a process is told that does not hold the lock any more; only writes of the store ask. */
+  readonly fenced?: () => Error;
 }
 
 /** A process of ours: what it can still do ends with it. */
 export interface SimProcess {
   readonly name: string;
   isDead: boolean;
-  /** Resolves when it dies. */
+  /** Another process holds the lock of the store now; this one lives and does not know. */
+  isSuperseded: boolean;
+  /** Resolves when it dies or is superseded: the next one may start. */
   readonly died: Promise<void>;
   die(): void;
+  supersede(): void;
 }
 
 /** A process that runs. */
@@ -55,9 +69,14 @@ export function createProcess(name: string): SimProcess {
   const process: SimProcess = {
     name,
     isDead: false,
+    isSuperseded: false,
     died: promise,
     die() {
       process.isDead = true;
+      resolve();
+    },
+    supersede() {
+      process.isSuperseded = true;
       resolve();
     },
   };
@@ -69,17 +88,33 @@ export function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
+/** One look of the engine. */
+export interface Look {
+  readonly at: number;
+  readonly process: string;
+  readonly kind: 'act' | 'wait' | 'blocked' | 'done';
+}
+
 /** Every mutating call of a run, and what the plan does to it. */
 export interface FaultPlan {
   /** Names of the calls in their order. */
   readonly calls: readonly string[];
   /** Faults that have happened. */
   readonly fired: readonly Fault[];
+  /** Calls that a process made although another one had its lock. */
+  readonly trespasses: readonly string[];
+  /** Every look of every process, and what it led to. */
+  readonly looks: Look[];
+  /** What processes asked for and sent, for the checkers. */
+  readonly log: CallLog;
   /** Which outcomes a call of this name can have. */
   make<T>(process: SimProcess, call: Call<T>): Promise<T>;
   /** Ends all faults: what follows is the liveness phase. */
   stop(): void;
 }
+
+/** How long a frozen process stays frozen. */
+const PAUSE_MS = 600_000;
 
 /** After the deadline, how long the product says that a call may still land: the margin of quiescence. */
 const LANDING_MARGIN_MS = 9_000;
@@ -92,16 +127,18 @@ export function createFaultPlan(
 ): FaultPlan {
   const calls: string[] = [];
   const fired: Fault[] = [];
+  const trespasses: string[] = [];
+  const log = createCallLog();
   let stopped = false;
 
-  function next(isStore: boolean): Fault | undefined {
+  function next(): Fault | undefined {
     const at = calls.length - 1;
     const planned = faults.find((fault) => fault.at === at);
     if (planned !== undefined) return stopped ? undefined : planned;
     if (surprise === undefined || stopped) return undefined;
     if (!surprise.random.chance(surprise.probability)) return undefined;
     const outcome = surprise.random.pick(surprise.outcomes);
-    return isStore && !STORE_OUTCOMES.includes(outcome) ? undefined : { at, outcome };
+    return outcomesOf(calls[at] ?? '').includes(outcome) ? { at, outcome } : undefined;
   }
 
   function land<T>(call: Call<T>, fault: Fault, span: readonly [number, number]): void {
@@ -161,16 +198,38 @@ export function createFaultPlan(
         land(call, fault, lateSpan);
         process.die();
         return never();
+      case 'pause':
+        // What has no deadline is done after it; everything else has run out of time by then.
+        await world.clock.sleep(PAUSE_MS);
+        if (call.fenced !== undefined) return call.perform();
+        throw call.silence();
+      case 'taken-over':
+        process.supersede();
+        if (call.fenced !== undefined) throw call.fenced();
+        await world.clock.sleep(
+          fault.delayMs ?? world.random(`landing/${fault.at}`).between(100, call.deadlineMs - 1_000),
+        );
+        return call.perform();
+      case 'conflict':
+        call.rival?.();
+        return call.perform();
     }
   }
 
   return {
     calls,
     fired,
+    trespasses,
+    looks: [],
+    log,
     async make(process, call) {
       if (process.isDead) return never();
+      if (process.isSuperseded) {
+        if (call.fenced !== undefined) throw call.fenced();
+        trespasses.push(call.name);
+      }
       calls.push(call.name);
-      const fault = next(call.name.startsWith('store '));
+      const fault = next();
       world.trace(`call ${calls.length - 1} ${call.name}${fault === undefined ? '' : ` ${fault.outcome}`}`);
       if (fault === undefined) return call.perform();
       fired.push(fault);
@@ -182,5 +241,20 @@ export function createFaultPlan(
   };
 }
 
-/** A local store is not reached over a network: it refuses, or the process dies around a write. */
-export const STORE_OUTCOMES: readonly Outcome[] = ['ok', 'refused', 'lost', 'crash-before', 'crash-after'];
+/** A local store is not reached over a network: it refuses, the process dies around a write, or it is not the only one. */
+export const STORE_OUTCOMES: readonly Outcome[] = [
+  'refused',
+  'lost',
+  'crash-before',
+  'crash-after',
+  'pause',
+  'taken-over',
+  'conflict',
+];
+
+/** What can go wrong at a call of this name. */
+export function outcomesOf(call: string): readonly Outcome[] {
+  if (!call.startsWith('store ')) return OUTCOMES.filter((outcome) => outcome !== 'ok' && outcome !== 'conflict');
+  // Everything but the operation has one writer.
+  return STORE_OUTCOMES.filter((outcome) => outcome !== 'conflict' || call === 'store status');
+}

@@ -23,6 +23,8 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'join'; readonly name: string }
   | { readonly what: 'leave'; readonly machine: string }
   | { readonly what: 'delete' }
+  /** Somebody removes the record, cuts it short or puts another operation's in its place; for so long. */
+  | { readonly what: 'damage'; readonly to: 'gone' | 'cut' | 'foreign'; readonly forMs: number }
 );
 
 /** Plans them. */
@@ -82,6 +84,9 @@ function happen(world: World, store: SimStore, operation: string, happening: Hap
     case 'leave':
       if (machine?.role === 'worker') world.remove(machine.name);
       return;
+    case 'damage':
+      damage(world, store, happening);
+      return;
     case 'delete':
       store.edit(operation, (current) => ({
         ...current,
@@ -113,4 +118,18 @@ function join(world: World, model: SimMachine, name: string): void {
 
 function setPaused(store: SimStore, operation: string, paused: boolean): void {
   store.edit(operation, (current) => ({ ...current, spec: { ...current.spec, paused } }));
+}
+
+function damage(world: World, store: SimStore, { to, forMs }: Extract<Happening, { what: 'damage' }>): void {
+  const { record } = store;
+  if (record === undefined) return;
+  store.isDamaged = true;
+  if (to === 'gone') store.record = undefined;
+  else if (to === 'cut') store.record = record.slice(0, record.length / 2);
+  else store.record = record.replace(/uid-[a-z0-9-]+/, 'uid-of-another');
+  world.clock.schedule(forMs, () => {
+    // What was put in its place meanwhile is not touched.
+    if (to !== 'gone' || store.record === undefined) store.record = record;
+    store.isDamaged = false;
+  });
 }

@@ -10,6 +10,7 @@ export {
   type FaultPlan,
   OUTCOMES,
   type Outcome,
+  outcomesOf,
   STORE_OUTCOMES,
 } from './faults.ts';
 export type { Happening } from './happenings.ts';

@@ -63,6 +63,7 @@ export function createSimKube({ world, process, faults, options }: SimKubeOption
     clock: world.clock,
     async request<T>(request: KubeRequest): Promise<T> {
       if (process.isDead) return never();
+      faults.log.requests.add(`${request.method} ${request.path}`);
       if (request.method === 'GET') return perform(request) as T;
       enter(request);
       const silence = (): KubeError =>

@@ -1,10 +1,4 @@
-import { type Fault, OUTCOMES, type Outcome, STORE_OUTCOMES } from './faults.ts';
-
-/** What can go wrong at one call. */
-export function outcomesOf(call: string): readonly Outcome[] {
-  const all = call.startsWith('store ') ? STORE_OUTCOMES : OUTCOMES;
-  return all.filter((outcome) => outcome !== 'ok');
-}
+import { type Fault, outcomesOf } from './faults.ts';
 
 /** Every single fault over the calls of a run without any. */
 export function singleFaults(calls: readonly string[]): Fault[][] {

@@ -126,7 +126,14 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<RunR
   };
   const limits = { safetyMs: options.safetyMs ?? SAFETY_MS, livenessMs: options.livenessMs ?? LIVENESS_MS };
   world.clock.schedule(limits.safetyMs, () => faults.stop());
-  const story = await follow({ world, store, scenario, faults, watch, ...limits });
+  const following = { world, store, scenario, faults, watch, ...limits };
+  const story = await follow(following);
+  // Somebody starts the program once more on what is done: it has nothing left to do.
+  if (story.end === 'done') {
+    faults.stop();
+    faults.log.callsAtDone = faults.calls.length;
+    await world.clock.run(oneProcess(following, createProcess('again'), () => true));
+  }
   // Whatever was still under way lands now, on a cluster that nobody looks after any more.
   await world.clock.run(world.clock.sleep(AFTERMATH_MS));
   watch.finish();
@@ -215,19 +222,21 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
     const ended = await world.clock.run(
       oneProcess(input, process, ({ decision }) => {
         looks += 1;
+        input.faults.looks.push({ at: world.clock.monotonic(), process: process.name, kind: decision.kind });
         input.watch.look();
         const now = world.clock.monotonic();
         if (decision.kind === 'act' || lastHappening(input.scenario) > now) actedAt = now;
         return input.watch.violations.length > 0 || now >= endsAt || now - actedAt >= QUIET_MS || looks >= MAX_LOOKS;
       }),
     );
-    process.die();
+    // One that was overtaken lives on and finds out for itself.
+    if (!process.isSuperseded) process.die();
     if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts };
     if (ended !== 'died') {
       const isBlocked = store.operations.get(NAME)?.status.phase === 'Paused';
       return { end: ended === 'stopped' ? (isBlocked ? 'blocked' : 'stuck') : ended, looks, restarts };
     }
-    world.trace(`${process.name} died`);
+    world.trace(`${process.name} ${process.isSuperseded ? 'overtaken' : 'died'}`);
     if (restarts > 200) return { end: 'stuck', looks, restarts };
     await world.clock.run(world.clock.sleep(input.scenario.awayMs ?? RESTART_MS));
     actedAt = world.clock.monotonic();
@@ -252,7 +261,12 @@ async function oneProcess(
     newCa: async (target) => world.mint.ca(target, 1),
     configs: stock.configs,
     render: stock.render,
-    issueLeaf: (ca, profile) => world.mint.issue(ca, profile, clock),
+    issueLeaf: (ca, profile) => {
+      const { cn = '', o = [] } = profile.subject;
+      const usages = [...profile.usages];
+      faults.log.issued.push({ subject: [...[o].flat(), cn].join(), usages, validityMs: profile.validityMs ?? 0 });
+      return world.mint.issue(ca, profile, clock);
+    },
   });
   const tell = createTeller(world);
   const running = runOperation({

@@ -27,6 +27,8 @@ export interface SimStore {
   record: string | undefined;
   readonly operations: Map<string, TalosOperation>;
   readonly audit: AuditEntry[];
+  /** Whether somebody took away or changed what the rotation goes by; set by happenings. */
+  isDamaged: boolean;
   /** The store as one process sees it. */
   open(process: SimProcess, faults: FaultPlan): EngineStore;
   /** A new operation, as the CLI creates it. */
@@ -57,6 +59,7 @@ export function createSimStore(world: World<Mint>): SimStore {
     record: undefined,
     operations: new Map(),
     audit: [],
+    isDamaged: false,
     open: (process, faults) => openStore(world, store, { process, faults, put, readRecord, documents }),
     create(name, spec) {
       return put({
@@ -104,6 +107,11 @@ function openStore(
       canLand: () => false,
       refusal: () => new Error(`${name}: no space left on device`),
       silence: () => new Error(`${name}: input/output error`),
+      fenced: () => new Error(`${name}: the lock of the store was taken over by another program`),
+      // Somebody annotates the operation at the same moment.
+      rival: () => {
+        for (const each of store.operations.values()) put(each);
+      },
     });
   const read = async <T>(take: () => T): Promise<T> => (process.isDead ? never() : take());
 
@@ -153,6 +161,8 @@ function openStore(
       }),
     appendAudit: (entry) =>
       read(() => {
+        // Written under the lock, before every effect: this is what fences a process that was overtaken.
+        if (process.isSuperseded) throw new Error('audit: the lock of the store was taken over by another program');
         store.audit.push(entry);
       }),
   };

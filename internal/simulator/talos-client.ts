@@ -87,6 +87,7 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
   async function read<T>(call: string, options: CallOptions | undefined, take: (machine: SimMachine) => T): Promise<T> {
     if (process.isDead) return never();
     const machine = enter(call, options?.fresh);
+    faults.log.read(machine.name, call, world.clock.monotonic(), machine.bootId);
     return refusing(call, () => take(machine));
   }
 
@@ -97,7 +98,9 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     perform: (machine: SimMachine) => T,
   ): Promise<T> {
     if (process.isDead) return never();
-    const { bootId } = enter(call, options?.fresh);
+    const { bootId, name: reached, api } = enter(call, options?.fresh);
+    if (call === 'ApplyConfiguration')
+      faults.log.sent.push({ machine: name, reached, issuer: api.issuer, trust: identity.trust });
     const deadlineMs = options?.deadlineMs ?? CHANGE_MS;
     const reach = (): SimMachine => {
       const machine = world.at(address);

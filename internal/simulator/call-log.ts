@@ -1,0 +1,49 @@
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
+
+/** A configuration that was sent, and to whom. */
+export interface Sent {
+  /** Whom the product meant. */
+  readonly machine: string;
+  /** Who was there. */
+  readonly reached: string;
+  /** CA of the certificate that was shown. */
+  readonly issuer: Fingerprint;
+  /** CAs that the product would have taken it from. */
+  readonly trust: readonly Certificate[];
+}
+
+/** A leaf that the product had made. */
+export interface Issued {
+  readonly subject: string;
+  readonly usages: readonly string[];
+  readonly validityMs: number;
+}
+
+/** What the processes of a run asked for and sent, beyond the calls that change something. */
+export interface CallLog {
+  /** When each machine was last read over its own API, by the call, and in which boot. */
+  readonly reads: Map<string, Map<string, { readonly at: number; readonly bootId: string }>>;
+  /** Requests to API servers: method and path, names left out. */
+  readonly requests: Set<string>;
+  readonly sent: Sent[];
+  readonly issued: Issued[];
+  /** How many calls there had been when the operation was done; undefined before. */
+  callsAtDone: number | undefined;
+  read(machine: string, call: string, at: number, bootId: string): void;
+}
+
+/** An empty one. */
+export function createCallLog(): CallLog {
+  const reads: CallLog['reads'] = new Map();
+  return {
+    reads,
+    requests: new Set(),
+    sent: [],
+    issued: [],
+    callsAtDone: undefined,
+    read(machine, call, at, bootId) {
+      const mine = reads.get(machine) ?? new Map<string, { readonly at: number; readonly bootId: string }>();
+      reads.set(machine, mine.set(call, { at, bootId }));
+    },
+  };
+}

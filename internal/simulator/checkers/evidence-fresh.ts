@@ -1,0 +1,34 @@
+import type { CaStage } from '../../../api/v1alpha1/index.ts';
+import type { Checker, Moment } from '../run.ts';
+
+/** Readings that the proofs of a stage are made of, over the machine's own API. */
+const PROOFS = ['Get BootIDs', 'Get MachineConfigs', 'ServiceList', 'Get KubeletSecrets.secrets.talos.dev'];
+
+/** A look takes no virtual time: whatever it goes by was read at this very moment. */
+export function evidenceFresh(): Checker {
+  let stage: CaStage = 'Pending';
+  return {
+    property: 'S9 evidence',
+    check(moment) {
+      const now = moment.operation?.status.stage ?? stage;
+      if (now === stage) return undefined;
+      const from = stage;
+      stage = now;
+      return unread(moment, from);
+    },
+  };
+}
+
+/** Nothing is entered on what was known from before: every machine was read in the boot that it is in. */
+function unread({ world, faults, operation }: Moment, from: CaStage): string | undefined {
+  const at = world.clock.monotonic();
+  for (const machine of world.machines()) {
+    const reads = faults.log.reads.get(machine.name);
+    for (const call of PROOFS) {
+      const read = reads?.get(call);
+      const isFresh = read !== undefined && read.at === at && read.bootId === machine.bootId;
+      if (!isFresh) return `${from} was left for ${operation?.status.stage} without ${call} of ${machine.name} now`;
+    }
+  }
+  return undefined;
+}

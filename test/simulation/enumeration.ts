@@ -1,0 +1,71 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import {
+  BRISK,
+  createRandom,
+  type Fault,
+  type Mint,
+  pairsOfFaults,
+  recoveryFaults,
+  run,
+  type Scenario,
+  singleFaults,
+} from '../../internal/simulator/index.ts';
+import { plain, TARGET_SETS } from './scenarios.ts';
+
+/** A part of everything that can be enumerated. */
+export interface Part {
+  readonly topology: string;
+  /** Share of the plans that is run, drawn by the seed; 1 is all of them. */
+  readonly share: number;
+  /** `calls`: every outcome of every call, and crashes during the recovery. `reboots`: two faults at two reboots. */
+  readonly of: 'calls' | 'reboots';
+  readonly targets?: readonly (readonly CaTarget[])[];
+}
+
+/** What is gone through before anything is released: some 15,000 plans. */
+export const COMPLETE: readonly Part[] = [
+  { topology: '1+0', share: 1, of: 'calls' },
+  { topology: '3+0', share: 1, of: 'calls' },
+  { topology: '3+2', share: 0.5, of: 'calls' },
+  { topology: '3+0', share: 1, of: 'reboots', targets: [['etcd']] },
+];
+
+/** What every change goes through: the same plans, a share of each part. */
+export function shareOf(parts: readonly Part[], share: number): readonly Part[] {
+  return parts.map((part) => ({ ...part, share: part.share * share }));
+}
+
+/** Settles as short as the checkers can follow: an enumeration asks what comes before what, not how long it takes. */
+const SHORT = { timing: BRISK, settings: { aggregatorSettleMs: 20_000, authenticationWatchMs: 20_000 } };
+
+/** Which of the plans one process takes. */
+export interface Shard {
+  readonly index: number;
+  readonly of: number;
+}
+
+/** The plans of these parts in their order: those of one shard; the same for the same seed. */
+export async function* enumeration(
+  parts: readonly Part[],
+  options: { readonly mint: Mint; readonly seed: number; readonly shard: Shard },
+): AsyncGenerator<Scenario> {
+  const { mint, seed, shard } = options;
+  let count = 0;
+  for (const part of parts) {
+    for (const targets of part.targets ?? TARGET_SETS) {
+      const base = { ...plain(part.topology, targets, seed), ...SHORT };
+      const { calls } = await run(base, { mint, checkers: [] });
+      const random = createRandom(seed, `share/${part.topology}/${targets.join()}/${part.of}`);
+      for (const faults of plansOf(part, calls)) {
+        if (!random.chance(part.share)) continue;
+        if (count % shard.of === shard.index) yield { ...base, faults };
+        count += 1;
+      }
+    }
+  }
+}
+
+function plansOf(part: Part, calls: readonly string[]): Fault[][] {
+  if (part.of === 'reboots') return pairsOfFaults(calls, (call) => call.startsWith('Reboot '));
+  return [...singleFaults(calls), ...recoveryFaults(calls)];
+}
