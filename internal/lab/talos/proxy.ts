@@ -28,36 +28,59 @@ export interface ApidProxy {
 /** Metadata that stays between the caller and the apid that he reached. */
 const NOT_PASSED_ON = new Set(['node', 'nodes', 'talos-role', 'proxyfrom', 'host', 'te', 'content-type', 'connection']);
 
+/** A connection to another apid, and how many calls are on it. */
+interface Line {
+  readonly opened: Promise<ClientHttp2Session>;
+  calls: number;
+  /** Takes no new calls, and is closed when the last one is over. */
+  isRetired: boolean;
+}
+
 /** No connection yet; `identity` is asked for each one. */
 export function createProxy(options: { readonly port: number; identity(): ProxyIdentity }): ApidProxy {
-  const sessions = new Map<string, Promise<ClientHttp2Session>>();
+  const lines = new Map<string, Line>();
 
-  function session(address: string): Promise<ClientHttp2Session> {
-    const open = sessions.get(address);
-    if (open !== undefined) return open;
-    const made = dial(address, options.port, options.identity());
-    sessions.set(address, made);
+  function lineTo(address: string): Line {
+    const known = lines.get(address);
+    if (known !== undefined) return known;
+    const line = { opened: dial(address, options.port, options.identity()), calls: 0, isRetired: false };
+    lines.set(address, line);
     const forget = (): void => {
-      if (sessions.get(address) === made) sessions.delete(address);
+      if (lines.get(address) === line) lines.delete(address);
     };
-    made.then((opened) => opened.once('close', forget), forget);
-    return made;
+    line.opened.then((session) => session.once('close', forget), forget);
+    return line;
+  }
+
+  function closeIdle(line: Line): void {
+    if (line.isRetired && line.calls === 0) line.opened.then((session) => session.close()).catch(() => undefined);
   }
 
   return {
     async *forward(address, call, request, roles) {
-      const upstream = (await session(address)).request(headersOf(call, roles, address));
-      call.signal.addEventListener('abort', () => upstream.close(constants.NGHTTP2_CANCEL), { once: true });
-      upstream.end(frame(request));
-      yield* repliesOf(upstream);
+      const line = lineTo(address);
+      line.calls += 1;
+      try {
+        const upstream = (await line.opened).request(headersOf(call, roles, address));
+        call.signal.addEventListener('abort', () => upstream.close(constants.NGHTTP2_CANCEL), { once: true });
+        upstream.end(frame(request));
+        yield* repliesOf(upstream);
+      } finally {
+        line.calls -= 1;
+        closeIdle(line);
+      }
     },
     flush() {
-      for (const open of sessions.values()) open.then((opened) => opened.close()).catch(() => undefined);
-      sessions.clear();
+      const retired = [...lines.values()];
+      lines.clear();
+      for (const line of retired) {
+        line.isRetired = true;
+        closeIdle(line);
+      }
     },
     close() {
-      for (const open of sessions.values()) open.then((opened) => opened.destroy()).catch(() => undefined);
-      sessions.clear();
+      for (const { opened } of lines.values()) opened.then((session) => session.destroy()).catch(() => undefined);
+      lines.clear();
     },
   };
 }
