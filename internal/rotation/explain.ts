@@ -11,7 +11,7 @@ import type { Decision, Effect } from './decision.ts';
 import { STAGES } from './stages/index.ts';
 import { descriptorsOf } from './targets/index.ts';
 
-/** Where an operation stands and why, as data: `ichor operation explain` prints it. */
+/** Where an operation stands and why, as data: the one account of a decision in words, which `ichor operation explain` lays out and prints. */
 export interface Explanation {
   readonly operation: string;
   readonly stage: CaStage;

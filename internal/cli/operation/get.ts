@@ -8,12 +8,14 @@ import { findOperation } from '../operations.ts';
 export async function getOperation(invocation: Invocation): Promise<ExitName> {
   await using cluster = await openCluster(invocation, { bundle: false });
   const operation = await findOperation(cluster.store, invocation.argument);
-  await invocation.output.result(operation, summaryOf(operation).join('\n'));
+  const { reason, message } = operation.status;
+  const text = [...factsOf(operation), `reason      ${reason}`, `message     ${message}`];
+  await invocation.output.result(operation, text.join('\n'));
   return 'ok';
 }
 
-/** The facts of an operation, one line each. */
-export function summaryOf({ metadata, spec, status }: TalosOperation): string[] {
+/** The facts of an operation, one line each; why it stands where it stands is not among them. */
+export function factsOf({ metadata, spec, status }: TalosOperation): string[] {
   const { caRotation } = status;
   return [
     `operation   ${metadata.name} (uid ${metadata.uid})`,
@@ -26,7 +28,5 @@ export function summaryOf({ metadata, spec, status }: TalosOperation): string[] 
     ...(caRotation.etcdDraining === undefined ? [] : [`draining    ${caRotation.etcdDraining}`]),
     `created     ${metadata.creationTimestamp}`,
     ...(status.completedAt === undefined ? [] : [`completed   ${status.completedAt}`]),
-    `reason      ${status.reason}`,
-    `message     ${status.message}`,
   ];
 }

@@ -5,6 +5,7 @@ import { describe, it } from 'vitest';
 import { type CaStage, type CaTarget, ROTATION_FINALIZER } from '../../../api/v1alpha1/index.ts';
 import { aClusterFolder, runInProcess } from '../../../test/builders/cli.ts';
 import { anOperation } from '../../../test/builders/rotation.ts';
+import { explain } from '../../rotation/explain.ts';
 import { openEmbeddedStore } from '../../store/index.ts';
 
 /** Stores a rotation that stands in this stage. */
@@ -96,6 +97,31 @@ describe('ichor operation explain', () => {
       '2026-11-05T11:59:00.000Z  Accepting  ProvingMachine  cp2: waiting',
       '',
     ]);
+  });
+
+  it('is the account that the engine gives of itself, as JSON', async () => {
+    using folder = aClusterFolder();
+    const opened = await store(folder.path, 'Accepting');
+
+    const run = await runInProcess(['operation', 'explain', '--stored', '--dir', folder.path, '-o', 'json']);
+
+    const operation = await opened.readOperation('rotate-1');
+    assert.ok(operation !== undefined);
+    const { uid: _uid, phase, conditions: _conditions, runner, looked, ...explanation } = JSON.parse(run.stdout);
+    assert.deepEqual(explanation, explain(operation));
+    assert.deepEqual([phase, runner, looked], ['InProgress', null, 'stored']);
+  });
+
+  it('says why there was no look at the cluster, beside what is stored', async () => {
+    using folder = aClusterFolder();
+    await store(folder.path, 'Accepting');
+
+    const run = await runInProcess(['operation', 'explain', '--dir', folder.path]);
+
+    assert.equal(run.code, 0, run.stderr);
+    assert.match(run.stdout, /^looked at {3}as it was stored last; the cluster could not be looked at: .*/m);
+    assert.match(run.stdout, /^state {7}waiting, since 2026-11-05T11:59:00.000Z$/m);
+    assert.match(run.stdout, /^after it {4}Issuing: /m);
   });
 
   it('names the process that holds the directory', async () => {
