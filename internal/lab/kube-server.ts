@@ -48,8 +48,19 @@ export function serveKubernetes(lab: LabWorld, machine: SimMachine): Served {
     (error: Error) => onFailure(error),
   );
 
+  let awaited = 0;
+  /** A process is of use a while after its start, and nothing else happens at that moment. */
+  function awaitReadiness(): void {
+    const { isRunning, instance, readyAt } = machine.plane?.apiServer ?? { isRunning: false, instance: 0, readyAt: 0 };
+    const left = readyAt - world.clock.monotonic();
+    if (!isRunning || awaited === instance || left <= 0) return;
+    awaited = instance;
+    world.clock.schedule(left, lab.changed);
+  }
+
   return {
     sync() {
+      awaitReadiness();
       kubelet.follow(kubeletState(lab, machine, serving));
       const state = apiState(lab, machine);
       if (state !== undefined && state.instance !== began.instance) {
