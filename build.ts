@@ -1,8 +1,8 @@
-import { chmod, readFile, rm } from 'node:fs/promises';
+import { chmod, readFile, rename, rm } from 'node:fs/promises';
 import { build, type Plugin } from 'esbuild';
 
 /**
- * Builds `dist/`: `ichor.js`, which starts at once, and beside it the parts that
+ * Builds `dist/`, or the folder that is named as argument: `ichor.js`, which starts at once, and beside it the parts that
  * a command loads when it runs. One file for all would have to be read whole at
  * every start, which costs more than all the rest (measured: 10 x bare Node
  * against 1.3 x). Needs Node and nothing else to run.
@@ -20,11 +20,13 @@ const withoutChildProcess: Plugin = {
 
 const { version } = JSON.parse(await readFile(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
-// Chunks of an earlier build have other names and would stay.
-await rm('dist', { recursive: true, force: true });
+const [folder = 'dist'] = process.argv.slice(2);
+/** Built beside its place: a build that fails leaves the one before it. */
+const draft = `${folder}.building`;
+await rm(draft, { recursive: true, force: true });
 await build({
   entryPoints: ['cmd/ichor/main.ts'],
-  outdir: 'dist',
+  outdir: draft,
   entryNames: 'ichor',
   chunkNames: 'chunks/[name]-[hash]',
   splitting: true,
@@ -52,4 +54,7 @@ await build({
     ].join('\n'),
   },
 });
-await chmod('dist/ichor.js', 0o755);
+await chmod(`${draft}/ichor.js`, 0o755);
+// Chunks of an earlier build have other names and would stay.
+await rm(folder, { recursive: true, force: true });
+await rename(draft, folder);

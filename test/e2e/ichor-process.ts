@@ -2,19 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { AuditEntry } from '../../internal/controller/index.ts';
-import { output } from '../support/run.ts';
+import { builtIchor } from '../support/built-ichor.ts';
 
-const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..');
+/** `ichor` as it is shipped, built from the sources of now: what people run is what is tried here. */
+const BUILT = await builtIchor();
 
-/** `ichor` as its sources. */
-const SOURCES = join(ROOT, 'cmd', 'ichor', 'main.ts');
-
-/** Builds `ichor` as it is shipped, from the sources of now, and says where it is. */
+/** Where the built `ichor` is, for programs that start it by themselves. */
 export async function buildIchor(): Promise<string> {
-  await output(process.execPath, [join(ROOT, 'build.ts')], { cwd: ROOT });
-  return join(ROOT, 'dist', 'ichor.js');
+  return BUILT;
 }
 
 /** One `ichor` in a process of its own, as people run it. */
@@ -27,7 +23,7 @@ export interface IchorProcess {
   kill9(): void;
 }
 
-/** Where an `ichor` is at home, and which one it is: its sources unless `program` names a built one. */
+/** Where an `ichor` is at home, and which one it is: the one that was built unless `program` names another. */
 export interface IchorOptions {
   readonly home: string;
   readonly program?: string | undefined;
@@ -35,7 +31,7 @@ export interface IchorOptions {
 
 /** Starts `ichor` with these arguments; nothing of the caller's terminal or home is used. */
 export function startIchor(args: readonly string[], options: IchorOptions): IchorProcess {
-  const child = spawn(process.execPath, [options.program ?? SOURCES, ...args], {
+  const child = spawn(process.execPath, [options.program ?? BUILT, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: '1' },
   });
