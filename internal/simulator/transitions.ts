@@ -22,7 +22,7 @@ export function storeConfiguration(
   options: { staged: boolean },
 ): void {
   endTrial(machine);
-  machine.persistent = config;
+  if (!machine.isStateFull) machine.persistent = config;
   bump(machine, 'MachineConfig/persistent');
   if (options.staged) void world.mint.learn?.(machine, config).catch(unlearned(world, machine));
   else activate(world, machine, config);
@@ -94,9 +94,12 @@ export function takeUp(world: World, machine: SimMachine): void {
     restartStaticPods(world, machine);
   }
   if (etcdKey(before) !== etcdKey(next)) {
-    bump(machine, 'EtcdRoot', 'EtcdSecrets', 'PKIStatus');
+    bump(machine, 'EtcdRoot');
     // Certificate and key that do not fit stop the chain there: the old leaves stay.
-    if (next.etcd?.signer !== undefined) plane.etcdLeaf = next.etcd.signer;
+    if (next.etcd?.signer !== undefined) {
+      bump(machine, 'EtcdSecrets', 'PKIStatus');
+      plane.etcdLeaf = next.etcd.signer;
+    }
     world.etcd.update();
   }
 }

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { TalosLab } from '../../builders/talos-lab.ts';
 import { applyConformance } from './apply.ts';
 import { callsConformance } from './calls.ts';
 import { faultsConformance } from './faults.ts';
@@ -9,12 +8,11 @@ import { openSubject } from './subject.ts';
 
 describe('a lab, one control plane', () => {
   let subject: ReturnType<typeof openSubject>;
-  let lab: TalosLab;
+  let lab: Awaited<ReturnType<typeof labTarget>>;
 
   beforeAll(async () => {
-    const made = await labTarget({ block: 21, controlPlanes: 1, workers: 0 });
-    lab = made.lab;
-    subject = openSubject(made.target);
+    lab = await labTarget({ controlPlanes: 1, workers: 0 });
+    subject = openSubject(lab.target);
   });
 
   afterAll(async () => {
