@@ -1,5 +1,7 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import { editConfiguration, setCutOff, startEtcd, stopEtcd } from './disturbances.ts';
 import type { SimMachine } from './machine.ts';
+import { happenToOperation } from './operation-happenings.ts';
 import type { SimStore } from './store.ts';
 import { beginReboot, powerOff, powerOn } from './transitions.ts';
 import type { World } from './world.ts';
@@ -23,6 +25,18 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'join'; readonly name: string }
   | { readonly what: 'leave'; readonly machine: string }
   | { readonly what: 'delete' }
+  /** A member that does not vote yet. */
+  | { readonly what: 'learner'; readonly forMs: number }
+  /** STATE of a machine takes nothing: what is applied runs, and is not kept. */
+  | { readonly what: 'state-full'; readonly machine: string; readonly forMs: number }
+  /** A machine loses power and comes back with the disk that it had at the beginning. */
+  | { readonly what: 'restore'; readonly machine: string }
+  /** Somebody asks for other targets in mid-rotation. */
+  | { readonly what: 'respec'; readonly targets: readonly CaTarget[] }
+  /** Another operation of the same cluster is under way. */
+  | { readonly what: 'other-operation' }
+  /** Somebody acknowledges with the token of an earlier hand-off. */
+  | { readonly what: 'acknowledge'; readonly token: string }
   /** Somebody removes the record, cuts it short or puts another operation's in its place; for so long. */
   | { readonly what: 'damage'; readonly to: 'gone' | 'cut' | 'foreign'; readonly forMs: number }
 );
@@ -39,22 +53,11 @@ export function schedule(world: World, store: SimStore, operation: string, happe
 
 function happen(world: World, store: SimStore, operation: string, happening: Happening): void {
   const machine = 'machine' in happening ? world.find(happening.machine) : undefined;
+  if (machine !== undefined) {
+    happenTo(world, machine, happening);
+    return;
+  }
   switch (happening.what) {
-    case 'reboot':
-      if (machine?.isUp === true) beginReboot(world, machine);
-      return;
-    case 'power-loss':
-      if (machine?.isUp === true) powerOff(world, machine, [happening.forMs, happening.forMs]);
-      return;
-    case 'cut-off':
-      if (machine !== undefined) cutOff(world, machine, happening.forMs);
-      return;
-    case 'etcd-stop':
-      if (machine !== undefined) crashEtcd(world, machine, happening.forMs);
-      return;
-    case 'edit':
-      if (machine?.isUp === true) editConfiguration(world, machine);
-      return;
     case 'cut-etcd':
       world.etcd.cut();
       return;
@@ -72,26 +75,51 @@ function happen(world: World, store: SimStore, operation: string, happening: Hap
         world.etcd.alarms = [];
       });
       return;
-    case 'pause':
-      setPaused(store, operation, true);
-      world.clock.schedule(happening.forMs, () => setPaused(store, operation, false));
+    case 'learner':
+      world.etcd.members.push({ id: 'ffffffffffffffff', name: 'newcomer', learner: true });
+      world.clock.schedule(happening.forMs, () => {
+        world.etcd.members = world.etcd.members.filter((member) => !member.learner);
+      });
       return;
     case 'join': {
       const model = world.machines().find((each) => each.role === 'worker');
       if (model !== undefined) join(world, model, happening.name);
       return;
     }
+    default:
+      happenToOperation(world, store, operation, happening);
+  }
+}
+
+function happenTo(world: World, machine: SimMachine, happening: Happening): void {
+  switch (happening.what) {
+    case 'reboot':
+      if (machine.isUp) beginReboot(world, machine);
+      return;
+    case 'power-loss':
+      if (machine.isUp) powerOff(world, machine, [happening.forMs, happening.forMs]);
+      return;
+    case 'cut-off':
+      cutOff(world, machine, happening.forMs);
+      return;
+    case 'etcd-stop':
+      crashEtcd(world, machine, happening.forMs);
+      return;
+    case 'edit':
+      if (machine.isUp) editConfiguration(world, machine);
+      return;
+    case 'state-full':
+      fillState(world, machine, happening.forMs);
+      return;
+    case 'restore':
+      if (!machine.isUp) return;
+      machine.persistent = machine.born;
+      powerOff(world, machine, [3_000, 3_000]);
+      return;
     case 'leave':
-      if (machine?.role === 'worker') world.remove(machine.name);
+      if (machine.role === 'worker') world.remove(machine.name);
       return;
-    case 'damage':
-      damage(world, store, happening);
-      return;
-    case 'delete':
-      store.edit(operation, (current) => ({
-        ...current,
-        metadata: { ...current.metadata, deletionTimestamp: new Date(world.clock.now()).toISOString() },
-      }));
+    default:
   }
 }
 
@@ -116,20 +144,10 @@ function join(world: World, model: SimMachine, name: string): void {
   powerOn(world, machine);
 }
 
-function setPaused(store: SimStore, operation: string, paused: boolean): void {
-  store.edit(operation, (current) => ({ ...current, spec: { ...current.spec, paused } }));
-}
-
-function damage(world: World, store: SimStore, { to, forMs }: Extract<Happening, { what: 'damage' }>): void {
-  const { record } = store;
-  if (record === undefined) return;
-  store.isDamaged = true;
-  if (to === 'gone') store.record = undefined;
-  else if (to === 'cut') store.record = record.slice(0, record.length / 2);
-  else store.record = record.replace(/uid-[a-z0-9-]+/, 'uid-of-another');
+function fillState(world: World, machine: SimMachine, forMs: number): void {
+  machine.isStateFull = true;
   world.clock.schedule(forMs, () => {
-    // What was put in its place meanwhile is not touched.
-    if (to !== 'gone' || store.record === undefined) store.record = record;
-    store.isDamaged = false;
+    machine.isStateFull = false;
+    machine.persistent = machine.config;
   });
 }

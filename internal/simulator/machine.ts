@@ -88,6 +88,10 @@ export interface SimMachine {
   isRebooting: boolean;
   config: string;
   persistent: string;
+  /** The configuration that it was made with. */
+  readonly born: string;
+  /** Nothing can be written to its STATE partition. */
+  isStateFull: boolean;
   /** Calls off that a tried configuration is taken back; undefined where none is tried. */
   endTrial: (() => void) | undefined;
   view: MachineConfigView;
@@ -144,6 +148,8 @@ export function createMachine(seed: MachineSeed): SimMachine {
     isRebooting: false,
     config,
     persistent: config,
+    born: config,
+    isStateFull: false,
     endTrial: undefined,
     view,
     taken,

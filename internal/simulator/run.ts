@@ -32,6 +32,8 @@ export interface Scenario {
   readonly happenings?: readonly Happening[];
   readonly settings?: Partial<Settings>;
   readonly timing?: Partial<Timing>;
+  /** How it is to end, where that is not done: refused with a reason, and nothing sent to any machine. */
+  readonly expect?: 'blocked';
   /** How long our program stays away after it died; 1.5 s unless given. */
   readonly awayMs?: number;
 }

@@ -18,7 +18,8 @@ export function failuresOf(scenario: Scenario, result: RunResult): string[] {
 }
 
 /** A run is done; one that was deleted may be gone. */
-function isExpectedEnd({ happenings = [] }: Scenario, { end }: RunResult): boolean {
+function isExpectedEnd({ happenings = [], expect }: Scenario, { end, operation }: RunResult): boolean {
+  if (expect !== undefined) return end === expect && (operation?.status.message ?? '') !== '';
   // What was broken is told already.
   if (end === 'done' || end === 'broken') return true;
   return end === 'gone' && happenings.some(({ what }) => what === 'delete');
