@@ -84,11 +84,6 @@ export function createTlsListener(options: TlsListenerOptions): TlsListener {
     });
   });
 
-  function reset(): void {
-    for (const wire of wires) wire.reset();
-    for (const raw of held) raw.resetAndDestroy();
-  }
-
   return {
     ready,
     port() {
@@ -105,11 +100,14 @@ export function createTlsListener(options: TlsListenerOptions): TlsListener {
     },
     thaw() {
       isFrozen = false;
-      reset();
+      for (const wire of wires) wire.reset();
+      for (const raw of held) raw.resetAndDestroy();
     },
     close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      reset();
+      // A process that ends hangs up; what it sent before is there for who reads on.
+      for (const wire of wires) wire.hangUp();
+      for (const raw of held) raw.destroy();
       return closed;
     },
   };

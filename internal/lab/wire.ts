@@ -10,11 +10,13 @@ export interface Wire {
   forget(): void;
   /** Nothing comes in and nothing goes out any more. */
   freeze(): void;
+  /** Hangs up behind what was sent, which the other side can still read. */
+  hangUp(): void;
   /** Breaks the connection (RST). */
   reset(): void;
 }
 
-/** How long a client that was refused may keep its half of the connection open. */
+/** How long a client may keep its half of a connection that was given up. */
 const LINGER_MS = 5_000;
 
 /** Takes a connection over. */
@@ -66,6 +68,14 @@ export function wireOver(raw: Socket): Wire {
     freeze() {
       isFrozen = true;
       raw.pause();
+    },
+    hangUp() {
+      if (isFrozen) {
+        raw.destroy();
+        return;
+      }
+      raw.setTimeout(LINGER_MS, () => raw.destroy());
+      raw.destroySoon();
     },
     reset() {
       isFrozen = false;
