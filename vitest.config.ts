@@ -4,8 +4,7 @@ import { FileOrder } from './test/support/file-order.ts';
 /** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
 const NIGHTLY = ['test/e2e/rotate-{faults,kills,matrix}.test.ts'];
 
-/** The conformance suites on a lab: no real part, but minutes of waiting for nothing to happen. */
-const LAB_CONFORMANCE = 'test/conformance/talos/lab-*.test.ts';
+const ALL_PROCESSORS = '100%';
 
 /** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
 const THOROUGH = [
@@ -19,16 +18,16 @@ const THOROUGH = [
   'pkg/talos/{limits,trust,resources}.test.ts',
   'test/architecture/generated.test.ts',
   'test/support/artefact.test.ts',
-  LAB_CONFORMANCE,
 ];
 
 /**
  * Projects, one after the other. `unit` and `thorough` need nothing but Node;
  * `unit` alone stays under a minute. `simulation` rotates clusters in memory under every fault.
+ * These three have every processor (left alone, Vitest keeps one free).
  * `real` and `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself).
- * Real clusters mostly wait: two files of `real` run at a time, each with a cluster of
- * its own, in the order of `test/support/file-order.ts`. Those of `nightly` run one
- * after the other, because they print how long things took.
+ * Clusters, real ones and labs, wait about half of the time: three files of `real` run at
+ * a time, each with what it needs for itself, in the order of `test/support/file-order.ts`.
+ * Those of `nightly` run one after the other, because they print how long things took.
  */
 export default defineConfig({
   test: {
@@ -47,6 +46,7 @@ export default defineConfig({
           ],
           exclude: THOROUGH,
           setupFiles: ['./test/support/setup.ts'],
+          maxWorkers: ALL_PROCESSORS,
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
@@ -56,6 +56,7 @@ export default defineConfig({
           name: 'thorough',
           include: THOROUGH,
           setupFiles: ['./test/support/setup.ts'],
+          maxWorkers: ALL_PROCESSORS,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
@@ -66,6 +67,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           setupFiles: ['./test/support/setup.ts'],
+          maxWorkers: ALL_PROCESSORS,
           testTimeout: 300_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
@@ -73,9 +75,9 @@ export default defineConfig({
       },
       realProject('real', {
         include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
-        exclude: [...NIGHTLY, LAB_CONFORMANCE],
+        exclude: NIGHTLY,
         order: 3,
-        maxWorkers: 2,
+        maxWorkers: 3,
       }),
       realProject('nightly', { include: NIGHTLY, exclude: [], order: 4, maxWorkers: 1 }),
     ],

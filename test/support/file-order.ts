@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The files that take minutes, longest first. Two files run at a time, and the next
- * one begins when one of the two has ended: the run is as long as it must be when
+ * The files that take minutes, longest first. Three files run at a time, and the next
+ * one begins when one of them has ended: the run is as long as it must be when
  * nothing long is left to the end.
  */
 export const LONG_FILES: readonly string[] = [
@@ -10,6 +10,9 @@ export const LONG_FILES: readonly string[] = [
   'test/e2e/three-and-one.test.ts',
   // Six reboots of three control planes, begun again after each kill.
   'test/e2e/rotate-etcd-kills.test.ts',
+  // No processor time, but minutes in which nothing may happen: best beside the clusters that come up.
+  'test/conformance/talos/lab-three-control-planes.test.ts',
+  'test/conformance/talos/lab-one-control-plane.test.ts',
   // Three reboots, and waits in which nothing may happen.
   'test/conformance/talos/one-control-plane.test.ts',
   'test/e2e/rotate-legacy.test.ts',
