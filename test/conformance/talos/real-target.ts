@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { openBundle } from '../../../pkg/bundle/index.ts';
 import { readTalosconfigFile, selectContext } from '../../../pkg/talos/index.ts';
-import type { TalosCluster } from '../../talos/cluster.ts';
-import type { TalosTarget } from './target.ts';
+import type { TalosTarget, TargetMachine } from './target.ts';
 
-/** A running cluster of real machines, as the suite sees it. */
-export async function realTarget(
-  cluster: Pick<TalosCluster, 'machines' | 'secretsFile' | 'talosconfigFile'>,
-): Promise<TalosTarget> {
+/** A cluster that runs, and where its material is. */
+export interface RunningCluster {
+  readonly machines: readonly TargetMachine[];
+  readonly secretsFile: string;
+  readonly talosconfigFile: string;
+}
+
+/** A running cluster, as the suite sees it. */
+export async function realTarget(cluster: RunningCluster): Promise<TalosTarget> {
   const { bundle } = await openBundle(await readFile(cluster.secretsFile), { path: cluster.secretsFile });
   const { credentials } = selectContext(await readTalosconfigFile(cluster.talosconfigFile), cluster.talosconfigFile);
   return {
