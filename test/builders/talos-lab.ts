@@ -25,13 +25,14 @@ export interface TalosLab extends AsyncDisposable {
 
 /** How big, and what of it takes another time than a tenth of what was measured. */
 export interface TalosLabShape {
-  /** Keeps the addresses of labs of one test run apart: 127.88.`block`.x. */
-  readonly block: number;
   readonly controlPlanes: number;
   readonly workers: number;
   readonly timing?: Partial<Timing>;
   readonly shape?: 'typed' | 'legacy';
 }
+
+/** Loopback addresses of this process: several runs on one host must not meet. */
+const PREFIX = `127.${128 + ((process.pid >> 8) & 0x7f)}.${process.pid & 0xff}`;
 
 /** A tenth of what a boot was measured to take. */
 const BOOT_SECONDS = 1.3;
@@ -66,7 +67,7 @@ export async function aTalosLab(shape: TalosLabShape): Promise<TalosLab> {
   const lab: LabWorld = {
     world,
     certificates,
-    endpoint: { address: `127.88.${shape.block}.10`, port: 6443 },
+    endpoint: { address: `${PREFIX}.10`, port: 6443 },
     log: (machine, line) => log.push(`${machine}: ${line}`),
     changed: follow,
   };
@@ -100,13 +101,13 @@ export async function aTalosLab(shape: TalosLabShape): Promise<TalosLab> {
   };
 }
 
-function placementsOf({ block, controlPlanes, workers, shape = 'typed' }: TalosLabShape, bundle: SecretsBundle) {
+function placementsOf({ controlPlanes, workers, shape = 'typed' }: TalosLabShape, bundle: SecretsBundle) {
   return (['controlplane', 'worker'] as const).flatMap((role) =>
     Array.from({ length: role === 'controlplane' ? controlPlanes : workers }, (_, index) => {
       const name = `${role === 'controlplane' ? 'cp' : 'w'}${index + 1}`;
-      const endpoint = `https://127.88.${block}.10:6443`;
+      const endpoint = `https://${PREFIX}.10:6443`;
       const config = writeConfiguration({ role, shape, bundle, hostname: name, endpoint });
-      const address = `127.88.${block}.${(role === 'controlplane' ? 11 : 31) + index}`;
+      const address = `${PREFIX}.${(role === 'controlplane' ? 11 : 31) + index}`;
       return { name, role, address, config };
     }),
   );

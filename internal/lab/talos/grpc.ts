@@ -213,6 +213,16 @@ function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
   return promise;
 }
 
+/** Percent-encoding as gRPC has it: everything but printable ASCII, and the percent sign itself. */
+function encodeMessage(message: string): string {
+  return [...Buffer.from(message)]
+    .map((byte) => {
+      const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+      return isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
+
 function open(stream: ServerHttp2Stream): void {
   if (stream.headersSent || stream.destroyed || stream.closed) return;
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
@@ -222,7 +232,7 @@ function end(stream: ServerHttp2Stream, status: GrpcError): void {
   if (stream.destroyed || stream.closed) return;
   const trailers = {
     'grpc-status': String(status.code),
-    ...(status.message === '' ? {} : { 'grpc-message': encodeURIComponent(status.message) }),
+    ...(status.message === '' ? {} : { 'grpc-message': encodeMessage(status.message) }),
   };
   if (!stream.headersSent) {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...trailers }, { endStream: true });

@@ -5,7 +5,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from 'node:http2';
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { type Certificate, type CertificateAndKey, toPkcs8 } from '../../../pkg/pki/index.ts';
 import { type Call, CODE, createUnframer, frame, GrpcError } from './grpc.ts';
 import { createQueue } from './queue.ts';
@@ -98,19 +98,14 @@ function headersOf(call: Call, roles: readonly string[], address: string) {
   };
 }
 
-async function dial(address: string, port: number, identity: ProxyIdentity): Promise<ClientHttp2Session> {
-  const socket = await openTls(address, port, identity);
+/**
+ * Connects, and waits for the other side's settings: a server that does not take our
+ * certificate says so only after the handshake, in their place.
+ */
+function dial(address: string, port: number, { trust, credentials }: ProxyIdentity): Promise<ClientHttp2Session> {
   const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
-  const opened = connect(`https://${address}:${port}`, { createConnection: () => socket });
-  // A server that does not take our certificate says so after the handshake: its settings are the proof that it does.
-  opened.once('remoteSettings', () => resolve(opened));
-  opened.on('error', (error) => reject(unavailable(describe(error, address, port))));
-  opened.once('close', () => reject(unavailable('error reading server preface: EOF')));
-  return promise;
-}
-
-function openTls(address: string, port: number, { trust, credentials }: ProxyIdentity): Promise<TLSSocket> {
-  const options: ConnectionOptions = {
+  const fail = (error: Error): void => reject(unavailable(describe(error, address, port)));
+  const socket = connectTls({
     host: address,
     port,
     ca: trust.map(({ pem }) => pem),
@@ -118,14 +113,15 @@ function openTls(address: string, port: number, { trust, credentials }: ProxyIde
     key: toPkcs8(credentials.key).expose(),
     ALPNProtocols: ['h2'],
     minVersion: 'TLSv1.3',
-  };
-  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
-  const socket = connectTls(options);
-  socket.once('secureConnect', () => {
-    socket.removeAllListeners('error');
-    resolve(socket);
   });
-  socket.once('error', (error) => reject(unavailable(describe(error, address, port))));
+  socket.on('error', fail);
+  socket.once('close', () => fail(new Error('EOF')));
+  socket.once('secureConnect', () => {
+    const session = connect(`https://${address}:${port}`, { createConnection: () => socket });
+    session.on('error', fail);
+    session.once('close', () => fail(new Error('EOF')));
+    session.once('remoteSettings', () => resolve(session));
+  });
   return promise;
 }
 
@@ -142,7 +138,7 @@ function describe(error: Error, address: string, port: number): string {
     const why = 'x509: certificate signed by unknown authority';
     return `transport: authentication handshake failed: tls: failed to verify certificate: ${why}`;
   }
-  return `transport: ${error.message}`;
+  return `error reading server preface: ${error.message}`;
 }
 
 function unavailable(description: string): GrpcError {

@@ -54,10 +54,10 @@ export function maySee(roles: readonly string[]): boolean {
   return roles.some((role) => [ADMIN, OPERATOR, READER].includes(role));
 }
 
-/** The roles in a client certificate: every organization of its subject. */
+/** The roles in a client certificate: every organization of its subject, several in one attribute set as Go writes them. */
 export function rolesOf(certificate: Certificate): readonly string[] {
   return certificate.subject
-    .split(/,\s*/)
+    .split(/,\s*|\s+\+\s+/)
     .filter((part) => part.startsWith('O='))
     .map((part) => part.slice(2).trim())
     .filter((role) => role !== '');
