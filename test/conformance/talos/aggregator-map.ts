@@ -11,7 +11,7 @@ import type { CertificateAndKey } from '../../../pkg/pki/index.ts';
 import type { TalosMachine } from '../../../pkg/talos/index.ts';
 import { STATIC_PODS } from './kinds.ts';
 import { changeOf } from './material.ts';
-import { bring, caOf, prints } from './pki.ts';
+import { bring, caOf, prints } from './staging.ts';
 import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 

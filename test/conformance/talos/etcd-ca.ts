@@ -4,7 +4,7 @@ import { type CertificateAndKey, etcdClientProfile, issueLeaf } from '../../../p
 import { ETCD_CERTIFICATES, ETCD_ROOT, probeTls, proveRefused, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { ALWAYS, ETCD_CHAIN, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
-import { bring, caOf, prints, signedBy } from './pki.ts';
+import { bring, caOf, prints, signedBy } from './staging.ts';
 import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 

@@ -4,10 +4,14 @@ import { type TalosCluster, talosCluster } from '../../talos/cluster.ts';
 import { RIG_TOOLS } from '../../talos/parts.ts';
 import { applyConformance } from './apply.ts';
 import { callsConformance } from './calls.ts';
+import { clusterFieldsConformance } from './cluster-fields.ts';
+import { etcdFieldsAfterReboot, etcdFieldsConformance } from './etcd-fields.ts';
 import { faultsConformance } from './faults.ts';
+import { keysConformance } from './keys.ts';
 import { pkiConformance } from './pki.ts';
 import { realTarget } from './real-target.ts';
 import { openSubject } from './subject.ts';
+import { trustdConformance } from './trustd.ts';
 
 describeReal('real Talos, one control plane', { tools: RIG_TOOLS, root: true, linux: true }, () => {
   let cluster: TalosCluster;
@@ -25,6 +29,12 @@ describeReal('real Talos, one control plane', { tools: RIG_TOOLS, root: true, li
 
   callsConformance(() => subject);
   applyConformance(() => subject);
+  trustdConformance(() => subject);
+  clusterFieldsConformance(() => subject);
+  keysConformance(() => subject);
+  etcdFieldsConformance(() => subject);
+  // It reboots the machine.
   faultsConformance(() => subject);
+  etcdFieldsAfterReboot(() => subject);
   pkiConformance(() => subject);
 });

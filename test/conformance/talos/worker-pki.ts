@@ -3,7 +3,7 @@ import type { Change } from '../../../pkg/machineconfig/index.ts';
 import { API_CERTIFICATES, KUBELET_SECRETS, OS_ROOT, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { ALWAYS, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
-import { bring, caOf, prints, signedBy } from './pki.ts';
+import { bring, caOf, prints, signedBy } from './staging.ts';
 import { effectOf, PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
