@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { tryLock } from '../support/lock.ts';
+import { ownerNow, tryLock } from '../support/lock.ts';
 import { describeReal } from '../support/real.ts';
 import { toolPath } from '../tools/tools.ts';
 import { openCluster, talosCluster } from './cluster.ts';
@@ -12,7 +12,7 @@ import { clustersOnNetwork } from './host/network.ts';
 import { type HostFacts, lackOf } from './host/requirements.ts';
 import { clusterDirectory } from './layout.ts';
 import { RIG_TOOLS } from './parts.ts';
-import { RUN, recordedClusters } from './record.ts';
+import { type ClusterRecord, RUN, recordedClusters, removeRecord, writeRecord } from './record.ts';
 import { requireFree } from './services.ts';
 import { findClusters, removeLeftovers } from './teardown.ts';
 import { waitFor } from './wait.ts';
@@ -74,6 +74,37 @@ describeReal('what a killed run left', { tools: RIG_TOOLS, root: true, linux: tr
     expect(await removeLeftovers(cgroupVersion())).toContain('killedrun');
 
     expect(traces('killedrun')).toEqual([]);
+  });
+});
+
+describeReal('a sweep while others use clusters', { root: true, linux: true }, () => {
+  const record: ClusterRecord = {
+    ...{ name: 'swept', index: 9, controlPlanes: 1, workers: 0, contract: 'v1.14', endpoint: '10.77.9.1:6443' },
+    ...{ directory: clusterDirectory('swept'), rootfs: '/nonexistent', images: [] },
+  };
+  const locks = () => {
+    const directory = join(RUN, 'locks', 'swept');
+    return existsSync(directory) ? readdirSync(directory) : [];
+  };
+
+  afterEach(() => removeRecord('swept'));
+
+  it('leaves a cluster alone whose process runs, and does not take its lock even for a moment', async () => {
+    writeRecord({ ...record, owner: ownerNow('a test') });
+    const before = locks();
+
+    expect(await removeLeftovers(cgroupVersion())).not.toContain('swept');
+
+    expect(recordedClusters()).toContain('swept');
+    expect(locks()).toEqual(before);
+  });
+
+  it('removes one whose process has ended', async () => {
+    writeRecord({ ...record, owner: { ...ownerNow('a test'), started: 'never' } });
+
+    expect(await removeLeftovers(cgroupVersion())).toContain('swept');
+
+    expect(traces('swept')).toEqual([]);
   });
 });
 
