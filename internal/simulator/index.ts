@@ -13,6 +13,7 @@ export {
   outcomesOf,
   STORE_OUTCOMES,
 } from './faults.ts';
+export { createFleetCluster, type FleetCluster, type FleetOptions } from './fleet.ts';
 export type { Happening } from './happenings.ts';
 // Internal: for the lab and for tests of the world itself.
 export type { CertificateUse, Holder, Issuer } from './issuer.ts';

@@ -1,17 +1,10 @@
-import {
-  type CaTarget,
-  HANDOFF_ANNOTATION,
-  handoffToken,
-  type OperationSpec,
-  type TalosOperation,
-} from '../../api/v1alpha1/index.ts';
-import { createEngine, type Reconciled, runOperation } from '../controller/index.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
-import { createSimConnections } from './connections.ts';
+import type { CaTarget, OperationSpec, TalosOperation } from '../../api/v1alpha1/index.ts';
+import { type Reconciled, runOperation } from '../controller/index.ts';
+import type { Settings } from '../rotation/context.ts';
+import { acknowledge, createSimEngine } from './engine.ts';
 import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
 import { type Happening, schedule } from './happenings.ts';
 import type { Mint } from './mint.ts';
-import { stockOf } from './stock.ts';
 import { createSimStore, type SimStore } from './store.ts';
 import type { Timing } from './timing.ts';
 import { createWorld, type World } from './world.ts';
@@ -251,25 +244,7 @@ async function oneProcess(
   onLook: (reconciled: Reconciled) => boolean,
 ): Promise<'done' | 'gone' | 'stopped' | 'died'> {
   const { clock } = world;
-  const stock = stockOf(world.mint);
-  const ports = {
-    clock,
-    connections: createSimConnections(world, process, faults),
-    store: store.open(process, faults),
-  };
-  const engine = createEngine({
-    ports,
-    settings: { ...DEFAULT_SETTINGS, ...scenario.settings },
-    newCa: async (target) => world.mint.ca(target, 1),
-    configs: stock.configs,
-    render: stock.render,
-    issueLeaf: (ca, profile) => {
-      const { cn = '', o = [] } = profile.subject;
-      const usages = [...profile.usages];
-      faults.log.issued.push({ subject: [...[o].flat(), cn].join(), usages, validityMs: profile.validityMs ?? 0 });
-      return world.mint.issue(ca, profile, clock);
-    },
-  });
+  const engine = createSimEngine({ world, store, faults, process, settings: scenario.settings });
   const tell = createTeller(world);
   const running = runOperation({
     engine,
@@ -301,27 +276,4 @@ function createTeller(world: World): (reconciled: Reconciled) => void {
     if (line !== last) world.trace(line);
     last = line;
   };
-}
-
-/** People take a while to take the credentials that they are offered. */
-const HANDOFF_MS = 8_000;
-
-/** The operator acknowledges the hand-off, once for every time that it is asked for. */
-function acknowledge(world: World, store: SimStore, operation: TalosOperation): void {
-  const token = handoffToken(operation.status.caRotation);
-  const isGiven = operation.metadata.annotations[HANDOFF_ANNOTATION] === token;
-  if (operation.status.stage !== 'AwaitingCredentials' || isGiven) return;
-  world.clock.schedule(HANDOFF_MS, () => {
-    store.edit(NAME, (current) =>
-      current.metadata.annotations[HANDOFF_ANNOTATION] === token
-        ? current
-        : {
-            ...current,
-            metadata: {
-              ...current.metadata,
-              annotations: { ...current.metadata.annotations, [HANDOFF_ANNOTATION]: token },
-            },
-          },
-    );
-  });
 }

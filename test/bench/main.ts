@@ -3,15 +3,21 @@ import { run as cli } from './cli.ts';
 import { run as machineconfig } from './machineconfig.ts';
 import { type BenchRow, run as pki } from './pki.ts';
 import { tableOfRows } from './rows-table.ts';
+import { run as simulation } from './simulation.ts';
 
 const USAGE = `usage: npm run bench -- [NAME...] [-o table|json]
 
-Benchmarks that need nothing but this machine, run when none is named: pki, machineconfig, cli.
+Benchmarks that need nothing but this machine, run when none is named: pki, machineconfig, cli, simulation.
 On real machines, about half an hour, only by name (needs Linux, root and Go): rotation.
 `;
 
 /** Every benchmark that needs no cluster, by name. */
-const BENCHMARKS: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = { pki, machineconfig, cli };
+const BENCHMARKS: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
+  pki,
+  machineconfig,
+  cli,
+  simulation,
+};
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,

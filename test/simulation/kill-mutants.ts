@@ -1,28 +1,32 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { MUTANTS, type Mutant } from './mutants.ts';
+import type { Scenario } from '../../internal/simulator/index.ts';
+import { MUTANTS } from './mutants/index.ts';
+import type { Mutant } from './mutants/mutant.ts';
 
 /** What became of one mutant. */
 export interface Verdict {
   readonly name: string;
   readonly row: string;
+  /** `search`: a run broke a property or did not end well. `test`: a test beside the code failed. */
+  readonly by: 'search' | 'test';
   readonly killedBy: string | undefined;
 }
 
-/** Builds the search with each mutant in turn and lets it run; a mutant that no run notices lives. */
-export async function killMutants(only: RegExp): Promise<Verdict[]> {
+/** Builds the search with each mutant in turn and lets it run; a mutant that nothing notices lives. */
+export async function killMutants(mutants: readonly Mutant[], tell: (verdict: Verdict) => void): Promise<Verdict[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
   const verdicts: Verdict[] = [];
   try {
-    for (const mutant of MUTANTS.filter(({ name }) => only.test(name))) {
-      const verdict = { name: mutant.name, row: mutant.row, killedBy: await kill(mutant, folder) };
+    for (const mutant of mutants) {
+      const by = mutant.tests === undefined ? 'search' : 'test';
+      const killedBy = by === 'search' ? await killBySearch(mutant, folder) : killByTests(mutant, folder);
+      const verdict = { name: mutant.name, row: mutant.row, by, killedBy } as const;
       verdicts.push(verdict);
-      process.stdout.write(
-        `${verdict.killedBy === undefined ? 'LIVES ' : 'killed'} ${mutant.name}: ${verdict.killedBy ?? ''}\n`,
-      );
+      tell(verdict);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -30,7 +34,21 @@ export async function killMutants(only: RegExp): Promise<Verdict[]> {
   return verdicts;
 }
 
-async function kill(mutant: Mutant, folder: string): Promise<string | undefined> {
+/** What fails without any mutant: a run that fails anyway kills nothing. */
+async function soundness(mutants: readonly Mutant[]): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
+  const scenarios = mutants.flatMap((mutant) => mutant.scenarios ?? []);
+  const once = [...new Set(scenarios.map((scenario) => JSON.stringify(scenario)))].map(
+    (text) => JSON.parse(text) as Scenario,
+  );
+  try {
+    return await killBySearch({ name: 'none', row: '', edits: [], scenarios: once }, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function killBySearch(mutant: Mutant, folder: string): Promise<string | undefined> {
   const outfile = join(folder, 'search.mjs');
   await build({
     entryPoints: ['test/simulation/search.ts'],
@@ -48,43 +66,92 @@ async function kill(mutant: Mutant, folder: string): Promise<string | undefined>
   });
   const plans = join(folder, 'scenarios.json');
   writeFileSync(plans, JSON.stringify(mutant.scenarios));
+  const options = ['--scenarios', plans, '--seconds', '900', '--shrink', 'no', '--lines', '0'];
+  return failureOf(process.execPath, [outfile, ...options], process.cwd(), /FAILED (.*)/);
+}
+
+/** Runs the tests over a copy of the tree that has the fault in it. */
+function killByTests(mutant: Mutant, folder: string): string | undefined {
+  const tree = join(folder, 'tree');
+  rmSync(tree, { recursive: true, force: true });
+  for (const part of [
+    'api',
+    'cmd',
+    'internal',
+    'pkg',
+    'proto',
+    'test',
+    'package.json',
+    'tsconfig.json',
+    'vitest.config.ts',
+  ])
+    cpSync(part, join(tree, part), { recursive: true });
+  symlinkSync(resolve('node_modules'), join(tree, 'node_modules'));
+  for (const { file } of mutant.edits) writeFileSync(join(tree, file), mutated(mutant, file));
+  const vitest = resolve('node_modules/vitest/vitest.mjs');
+  const options = ['run', '--project', 'unit', '--project', 'thorough', '--bail', '1', ...(mutant.tests ?? [])];
+  return failureOf(process.execPath, [vitest, ...options], tree, /FAIL +(?:\S+ +)?(\S+\.test\.ts.*)/);
+}
+
+/** What a program said when it failed; undefined where it did not. */
+function failureOf(program: string, options: readonly string[], cwd: string, said: RegExp): string | undefined {
   try {
-    execFileSync(
-      process.execPath,
-      [outfile, '--scenarios', plans, '--seconds', '900', '--shrink', 'no', '--lines', '0'],
-      {
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    execFileSync(program, [...options], {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1' },
+      maxBuffer: 64 * 1024 * 1024,
+    });
     return undefined;
   } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    return /FAILED (.*)/.exec(stdout)?.[1]?.slice(0, 160) ?? `the program ended: ${stderr.slice(0, 200)}`;
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    return said.exec(`${stdout}\n${stderr}`)?.[1]?.slice(0, 160) ?? `the program ended: ${stderr.slice(0, 200)}`;
   }
 }
 
-/** Puts the fault into the source as it is read; a fault that does not fit any more is an error. */
-function patched({ name, edits }: Mutant): Plugin {
+/** A file with the mutant's faults in it; one that does not fit any more is an error. */
+function mutated({ name, edits }: Mutant, path: string): string {
+  let contents = readFileSync(path, 'utf8');
+  for (const { file, find, replace } of edits) {
+    if (resolve(file) !== resolve(path)) continue;
+    if (!contents.includes(find)) throw new Error(`mutant "${name}" does not fit ${file} any more`);
+    contents = contents.replace(find, () => replace);
+  }
+  return contents;
+}
+
+function patched(mutant: Mutant): Plugin {
   return {
     name: 'mutant',
     setup(compiler) {
       compiler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        const mine = edits.filter(({ file }) => resolve(file) === path);
-        if (mine.length === 0) return undefined;
-        let contents = readFileSync(path, 'utf8');
-        for (const { file, find, replace } of mine) {
-          if (!contents.includes(find)) throw new Error(`mutant "${name}" does not fit ${file} any more`);
-          contents = contents.replace(find, () => replace);
-        }
-        return { contents, loader: 'ts' as const };
+        if (!mutant.edits.some(({ file }) => resolve(file) === path)) return undefined;
+        return { contents: mutated(mutant, path), loader: 'ts' as const };
       });
     },
   };
 }
 
-const only = new RegExp(process.argv[2] ?? '');
-const verdicts = await killMutants(only);
-const living = verdicts.filter(({ killedBy }) => killedBy === undefined);
-process.stdout.write(`${verdicts.length - living.length} of ${verdicts.length} mutants killed\n`);
-process.exitCode = living.length === 0 ? 0 : 1;
+/** Which rows of the catalogue and of the bug reports a list of verdicts covers. */
+function rowsOf(verdicts: readonly Verdict[]): { readonly catalogue: number; readonly reports: number } {
+  const names = new Set(verdicts.flatMap(({ row }) => row.split(/\s+/)));
+  const count = (form: RegExp) => [...names].filter((name) => form.test(name)).length;
+  return { catalogue: count(/^[A-K]\d{1,2}$|^L\df$/), reports: count(/^P\d{2}$/) };
+}
+
+const [pattern = '', ...flags] = process.argv.slice(2);
+const chosen = MUTANTS.filter(({ name, row }) => new RegExp(pattern).test(`${name} ${row}`));
+if (flags.includes('--sound')) {
+  process.stdout.write(`without a mutant: ${(await soundness(chosen)) ?? 'every run ends well'}\n`);
+}
+const verdicts = await killMutants(chosen, ({ name, row, by, killedBy }) => {
+  process.stdout.write(`${killedBy === undefined ? 'LIVES ' : 'killed'} [${row}] ${name}: ${by}: ${killedBy ?? ''}\n`);
+});
+const killed = verdicts.filter(({ killedBy }) => killedBy !== undefined);
+const rows = rowsOf(killed);
+process.stdout.write(
+  `${killed.length} of ${verdicts.length} mutants killed, ${killed.filter(({ by }) => by === 'search').length} by the search; ` +
+    `${rows.catalogue} of 141 rows of the catalogue, ${rows.reports} of 52 bug reports\n`,
+);
+process.exitCode = killed.length === verdicts.length ? 0 : 1;

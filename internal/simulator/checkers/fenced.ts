@@ -3,7 +3,7 @@ import type { Checker } from '../run.ts';
 /**
  * S12: a process whose lock was taken over changes nothing any more. The store's
  * lock is asked before every write, and nothing is sent without a write before
- * it; what was under way already lands within its deadline, and is waited for.
+ * it; the effect that was under way ends within its deadline, and is waited for.
  */
 export function fenced(): Checker {
   return {

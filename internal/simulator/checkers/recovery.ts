@@ -23,7 +23,7 @@ export function recovery(): Checker {
   };
 }
 
-/** Somebody paused it, or keeps machines away. */
-function isAway({ scenario }: Moment): boolean {
-  return (scenario.happenings ?? []).length > 0;
+/** Somebody paused it or keeps machines away, or the process was frozen. */
+function isAway({ scenario, faults }: Moment): boolean {
+  return (scenario.happenings ?? []).length > 0 || faults.fired.some(({ outcome }) => outcome === 'pause');
 }

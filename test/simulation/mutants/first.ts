@@ -1,29 +1,10 @@
-import type { Scenario } from '../../internal/simulator/index.ts';
-import { plain } from './scenarios.ts';
-
-/** A deliberate fault in product code, and a run that must notice it. */
-export interface Mutant {
-  readonly name: string;
-  /** Row of the fault catalogue, or property, that it stands for. */
-  readonly row: string;
-  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
-  readonly scenarios: readonly Scenario[];
-}
+import { plain } from '../scenarios.ts';
+import { edit, LATE_APPLIES, type Mutant } from './mutant.ts';
 
 const ALL = ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'] as const;
 const ETCD = plain('3+0', ['etcd']);
-/** Every call of a short rotation late, by a time that is long after the next stages are done. */
-const LATE_APPLIES: readonly Scenario[] = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18].map((at) => ({
-  ...plain('1+0', ['talos']),
-  faults: [{ at, outcome: 'late' as const, delayMs: 28_000 }],
-}));
-
-function edit(file: string, find: string, replace: string): Mutant['edits'][number] {
-  return { file, find, replace };
-}
-
-/** Every mutant; `npm run search -- --mutants` kills them. */
-export const MUTANTS: readonly Mutant[] = [
+/** Order of the stages, proofs, markers and quiescence. */
+export const PROTOCOL: readonly Mutant[] = [
   {
     name: 'nothing waits for a call whose reply was lost',
     row: 'A5 C2 quiescence',

@@ -1,0 +1,176 @@
+import { plain } from '../scenarios.ts';
+import { brisk, edit, type Mutant } from './mutant.ts';
+
+const ALL = ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'] as const;
+const STAGES = 'internal/rotation/stages';
+
+/** What each stage waits for, and the order in which they come. */
+export const STAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'nobody is asked to take the new credentials',
+    row: 'K4 L11',
+    edits: [edit(`${STAGES}/accepting.ts`, "? 'AwaitingCredentials' : 'Issuing'", "? 'Issuing' : 'Issuing'")],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'an acknowledgement of an earlier hand-off counts',
+    row: 'I6 L11',
+    edits: [
+      edit(
+        `${STAGES}/awaiting-credentials.ts`,
+        "expected !== '' && given === expected",
+        "expected !== '' && given !== undefined",
+      ),
+      edit('internal/controller/report.ts', '? { dropHandoff: true } : {}', '? {} : {}'),
+    ],
+    scenarios: [
+      brisk('1+0', ['talos'], { happenings: [{ at: 500, what: 'acknowledge', token: 'of-the-last-rotation' }] }),
+    ],
+  },
+  {
+    name: 'Dropping is left out',
+    row: 'S6 S24',
+    edits: [
+      edit(`${STAGES}/issuing.ts`, "enter(() => 'Dropping')", "enter(() => 'Finalizing')"),
+      edit(`${STAGES}/finalizing.ts`, 'pass, roll, proved, settled, oldCredentialsRefused', 'settled'),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'the aggregator CA counts as published before it is',
+    row: 'K2 P08',
+    edits: [
+      edit(
+        `${STAGES}/aggregator-settled.ts`,
+        'const published = reading.value.present &&',
+        'const published = true || reading.value.present &&',
+      ),
+    ],
+    scenarios: [1, 2, 3, 4].map((seed) => ({
+      ...plain('3+0', ['kubernetes-aggregator'], seed),
+      settings: { aggregatorSettleMs: 20_000 },
+    })),
+  },
+  {
+    name: 'a map that holds the old aggregator CA counts as reset',
+    row: 'S6 P08',
+    edits: [
+      edit(
+        `${STAGES}/authentication-reset.ts`,
+        "  if (!reading.present) return 'extension-apiserver-authentication is not there';",
+        '  return undefined;',
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes-aggregator'])],
+  },
+  {
+    name: 'a root CA that is stale in some namespaces counts as published',
+    row: 'K1 P07',
+    edits: [
+      edit(
+        `${STAGES}/root-ca-published.ts`,
+        'const published = stale.length === 0;',
+        'const published = stale.length <= 9;',
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes'])],
+  },
+  {
+    name: 'nothing that settles is waited for',
+    row: 'S1 K2 K6',
+    edits: [
+      edit(
+        `${STAGES}/stage.ts`,
+        '    if (decision !== undefined) return decision;',
+        '    if (decision === undefined && context.stage === "Done") return decision;',
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes-aggregator'])],
+  },
+  {
+    name: 'every control plane is told at the same time',
+    row: 'E21 F8 S2',
+    edits: [
+      edit(
+        'internal/rotation/pass.ts',
+        'tell(context, [machine]) : hold(context, blocker)',
+        'tell(context, controlPlanes(context).filter(isKnown)) : hold(context, blocker)',
+      ),
+    ],
+    scenarios: [1, 2, 3].map((seed) => plain('3+0', ['kubernetes'], seed)),
+  },
+  {
+    name: 'workers come before control planes',
+    row: 'S1 P24 workers take what their control plane has',
+    edits: [
+      edit(
+        'internal/rotation/pass.ts',
+        '  for (const machine of controlPlanes(context).filter(isKnown)) {',
+        '  const early = passWorkers(context);\n  if (early !== undefined) return early;\n  for (const machine of controlPlanes(context).filter(isKnown)) {',
+      ),
+    ],
+    scenarios: [brisk('3+1', ['talos'])],
+  },
+  {
+    name: 'what the configuration says counts as what runs',
+    row: 'E4 E5 S9',
+    edits: [
+      edit(
+        'internal/rotation/proof.ts',
+        "  if (stage === 'Before' || material === undefined) return undefined;",
+        '  if (stage !== "Before") return undefined;\n  if (material === undefined) return undefined;',
+      ),
+    ],
+    scenarios: [1, 2, 3, 4].map((seed) => brisk('3+1', ['talos'], { seed })),
+  },
+  {
+    name: 'a third roll is never skipped',
+    row: 'S13 reboots',
+    edits: [
+      edit(
+        'internal/rotation/roll-unless-served.ts',
+        'return served.value.client === expected && served.value.peer === expected;',
+        'return served.value.client === "nobody";',
+      ),
+    ],
+    scenarios: [brisk('3+0', ['etcd'])],
+  },
+  {
+    name: 'a configuration that is not kept is rebooted away',
+    row: 'E17 S9',
+    edits: [
+      edit(
+        'internal/rotation/proof.ts',
+        'if (keptDigest !== undefined && keptDigest !== configDigest) {',
+        'if (keptDigest === "never") {',
+      ),
+    ],
+    scenarios: [
+      brisk('3+0', ['etcd'], { happenings: [{ at: 500, what: 'state-full', machine: 'cp1', forMs: 120_000 }] }),
+    ],
+  },
+  {
+    name: 'the operator changes the targets, and the record is not asked',
+    row: 'I4 S8',
+    edits: [
+      edit(
+        'internal/rotation/decide.ts',
+        'if (store.material !== undefined) return sortCaTargets(Object.keys(store.material) as CaTarget[]);',
+        '',
+      ),
+    ],
+    scenarios: [brisk('1+0', [...ALL], { happenings: [{ at: 8_000, what: 'respec', targets: ['talos'] }] })],
+  },
+  {
+    name: 'the bundle is never looked at for other keys of the machines',
+    row: 'P21 I8',
+    edits: [
+      edit(
+        'internal/rotation/observation.ts',
+        "    case 'Pending':\n      return 'Before';",
+        "    case 'Pending':\n      return 'Accepting';",
+      ),
+    ],
+    scenarios: [brisk('1+1', ['talos'])],
+  },
+];

@@ -1,0 +1,198 @@
+import { brisk, edit, type Mutant } from './mutant.ts';
+
+const IDENTITIES = 'internal/controller/identities.ts';
+
+/** Whom the product believes, what it issues, and what it writes into configurations. */
+export const TRUST_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'our clients trust the new CA alone',
+    row: 'D11 N2 P46 P47',
+    edits: [
+      edit(
+        IDENTITIES,
+        'const trust = authorities.map((ca) => ca.certificate);',
+        'const trust = authorities.slice(-1).map((ca) => ca.certificate);',
+      ),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'our clients trust machines by the Kubernetes CA as well',
+    row: 'J1 J2 S17',
+    edits: [
+      edit(
+        IDENTITIES,
+        'const trust = authorities.map((ca) => ca.certificate);',
+        'const trust = [...authorities, state.bundle.kubernetes].map((ca) => ca.certificate);',
+      ),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'our own certificates are good for ten years',
+    row: 'J3 S19 H5',
+    edits: [edit(IDENTITIES, 'const VALIDITY_MS = 12 * 3_600_000;', 'const VALIDITY_MS = 87_600 * 3_600_000;')],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'our own certificates may serve',
+    row: 'S19 H9',
+    edits: [
+      edit(
+        IDENTITIES,
+        '{ ...talosAdminProfile({ now }), validityMs: VALIDITY_MS }',
+        "{ ...talosAdminProfile({ now }), usages: ['client', 'server'], validityMs: VALIDITY_MS }",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'a kubeconfig that is refused is never fetched anew',
+    row: 'D5 P17 P46',
+    edits: [
+      edit(
+        'internal/controller/session.ts',
+        "if (!isKubeError(error, 'untrusted-server', 'untrusted-client', 'unauthorized')) throw error;",
+        "if (!isKubeError(error, 'not-found')) throw error;",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes'])],
+  },
+  {
+    name: 'Secrets of the cluster are read',
+    row: 'I9 S22 P50',
+    edits: [
+      edit(
+        'pkg/kube/root-ca.ts',
+        "    path: pathOf('api', 'v1', 'configmaps'),",
+        "    path: pathOf('api', 'v1', 'secrets'),",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes'])],
+  },
+  {
+    name: 'a line of somebody else is lost on the way',
+    row: 'E18 S7 P39 C10',
+    edits: [
+      edit(
+        'internal/controller/act-apply.ts',
+        'const config = rendered(() => render(before, version));',
+        "const config = rendered(() => render(before, version)).replace(/^ *# kept by hand.*\\n/m, '');",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'a worker is given the key of its CA',
+    row: 'F9 S18 M14 P06',
+    edits: [
+      edit(
+        'internal/controller/act-apply.ts',
+        'const config = rendered(() => render(before, version));',
+        "const config = rendered(() => render(before, version)).replace(/^( *)key: \"\"$/m, (_, pad: string) => pad + 'key: ' + Buffer.from(changesOf(actor.observed.state)[0]?.new.key.expose() ?? '').toString('base64'));",
+      ),
+    ],
+    scenarios: [brisk('1+1', ['talos'])],
+  },
+  {
+    name: 'in Issuing the old CA signs on',
+    row: 'S5 E5',
+    edits: [
+      edit(
+        'internal/rotation/observation.ts',
+        "    case 'Issuing':\n      return 'Issuing';",
+        "    case 'Issuing':\n      return 'Accepting';",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['talos'])],
+  },
+  {
+    name: 'a plain swap: Accepting renders what Dropping does',
+    row: 'S1 S3 P11',
+    edits: [
+      edit(
+        'internal/controller/act-apply.ts',
+        'actor.render(before, changesOf(actor.observed.state), stage, { talosVersion }),',
+        "actor.render(before, changesOf(actor.observed.state), 'Dropping', { talosVersion }),",
+      ),
+    ],
+    scenarios: [brisk('3+0', ['etcd']), brisk('3+1', ['talos'])],
+  },
+];
+
+/** Going back. */
+export const ABANDON_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'an abandoned rotation takes nothing back',
+    row: 'I10 L6 S21 P25',
+    edits: [
+      edit(
+        'internal/rotation/abandon.ts',
+        'return takeBack(context) ?? letGo(context, why);',
+        'return letGo(context, why);',
+      ),
+    ],
+    scenarios: [2_500, 3_000, 5_000].map((at) => brisk('1+0', ['talos'], { happenings: [{ at, what: 'delete' }] })),
+  },
+  {
+    name: 'the record goes before the machines have followed',
+    row: 'S4 I10',
+    edits: [
+      edit(
+        'internal/rotation/abandon.ts',
+        'return still !== undefined && isPatient(context) ? waitFor(still) : undefined;',
+        'return still !== undefined && context.stage === "Done" ? waitFor(still) : undefined;',
+      ),
+    ],
+    scenarios: [2_500, 3_500, 5_000].map((at) => brisk('1+0', ['talos'], { happenings: [{ at, what: 'delete' }] })),
+  },
+  {
+    name: 'an abandoned rotation leaves a machine cordoned',
+    row: 'I3 S21 cordon',
+    edits: [
+      edit(
+        'internal/rotation/abandon.ts',
+        "effect: { kind: 'abandon', uncordon: [...names].filter((name) => name !== undefined).sort() },",
+        "effect: { kind: 'abandon', uncordon: [...names].filter((name) => name === 'nobody').map(String) },",
+      ),
+    ],
+    scenarios: [2_000, 3_500, 5_000, 7_000, 9_000, 11_000].map((at) =>
+      brisk('3+0', ['etcd'], { happenings: [{ at, what: 'delete' }] }),
+    ),
+  },
+  {
+    name: 'nobody is told that it is too late to delete',
+    row: 'L6 I3',
+    edits: [
+      edit(
+        'internal/rotation/abandon.ts',
+        "  if (conditionOf(context, 'DeletionHeld')?.status === 'True') return undefined;",
+        '  if (why !== "") return undefined;',
+      ),
+    ],
+    scenarios: [brisk('3+0', ['etcd'], { happenings: [{ at: 60_000, what: 'delete' }] })],
+  },
+  {
+    name: 'a rotation of etcd may be abandoned while the new CA signs',
+    row: 'I3 S21 S4',
+    edits: [edit('api/v1alpha1/abandonable.ts', 'return binding.length === 0', 'return binding.length < 9')],
+    scenarios: [35_000, 40_000, 45_000, 50_000].map((at) =>
+      brisk('3+0', ['etcd'], { happenings: [{ at, what: 'delete' }] }),
+    ),
+  },
+  {
+    name: 'a deletion is not noticed',
+    row: 'D12 L6 abandon',
+    edits: [
+      edit(
+        'internal/rotation/decide.ts',
+        'for (const step of [over, abandoned, quiescence',
+        'for (const step of [over, quiescence',
+      ),
+    ],
+    scenarios: [
+      brisk('1+0', ['talos'], { happenings: [{ at: 2_500, what: 'delete' }] }),
+      brisk('3+0', ['etcd'], { happenings: [{ at: 60_000, what: 'delete' }] }),
+    ],
+  },
+];
