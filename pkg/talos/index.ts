@@ -34,11 +34,9 @@ export {
   type TlsVerdict,
 } from './probe.ts';
 export type { Resource, ResourceEvent, ResourceKind, ResourceMetadata } from './resource.ts';
+export { type EncryptionEntry, type EncryptionKeyReference, encryptionKeyFingerprint } from './resources/encryption.ts';
 export {
   CONFIG_STATUS,
-  type EncryptionEntry,
-  type EncryptionKeyReference,
-  encryptionKeyFingerprint,
   KUBERNETES_CERTIFICATES,
   KUBERNETES_ROOT,
   type KubeconfigCertificates,

@@ -248,6 +248,23 @@ describe('key material', () => {
     expect(JSON.stringify(root)).not.toContain('PRIVATE KEY');
   });
 
+  it.each([
+    [{ resources: 'x' }, 'etcdEncryptionConfig.resources is a string, not a list'],
+    [{ resources: ['x'] }, 'etcdEncryptionConfig.resources[0] is a string, not a map'],
+    [{ resources: [{ resources: [1] }] }, 'etcdEncryptionConfig.resources[0].resources is a number, not a text'],
+    [{ resources: [{ providers: { a: 1 } }] }, 'etcdEncryptionConfig.resources[0].providers is a map, not a list'],
+    [
+      { resources: [{ providers: [{ secretbox: { keys: [{ name: 'a', secret: 12345 }] } }] }] },
+      'etcdEncryptionConfig.resources[0].providers[0].secretbox.keys[0].secret is a number, not a text',
+    ],
+  ])('of an encryption configuration that kube-apiserver could not read is told by place: %j', (config, message) => {
+    const spec = KubernetesRootSpec.fromPartial({ etcdEncryptionConfig: config });
+
+    const read = () => KUBERNETES_ROOT.decode(KubernetesRootSpec.encode(spec).finish());
+
+    expect(read).toThrow(new Error(`KubernetesRootSecrets/k8s ${message}`));
+  });
+
   it('of a worker, which has none, is undefined', () => {
     const root = OS_ROOT.decode(OSRootSpec.encode(OSRootSpec.fromPartial({ token: 'x' })).finish());
 

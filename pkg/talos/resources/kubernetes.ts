@@ -15,23 +15,14 @@ import {
   readBundle,
   readKeyFingerprint,
   readPair,
-  sha256,
 } from '../fields.ts';
 import type { ResourceKind } from '../resource.ts';
-
-/** An encryption key by name and by SHA-256 of its bytes; the bytes are dropped when the resource is read. */
-export interface EncryptionKeyReference {
-  readonly provider: string;
-  readonly name: string;
-  readonly fingerprint: Fingerprint | undefined;
-}
-
-/** One entry of the encryption configuration: the first provider writes, all of them read. */
-export interface EncryptionEntry {
-  readonly resources: readonly string[];
-  /** In order; a provider without keys, such as `identity`, comes once with an empty name. */
-  readonly keys: readonly EncryptionKeyReference[];
-}
+import {
+  type EncryptionEntry,
+  type EncryptionKeyReference,
+  encryptionKeyFingerprint,
+  readEncryption,
+} from './encryption.ts';
 
 /** Everything that Kubernetes' PKI on a control plane is made from. Any change restarts the three static pods. */
 export interface KubernetesRoot {
@@ -76,7 +67,7 @@ export const KUBERNETES_ROOT: ResourceKind<KubernetesRoot> = {
         ...legacyKey('secretbox', 'key2', spec.secretboxEncryptionSecret),
         ...legacyKey('aescbc', 'key1', spec.aescbcEncryptionSecret),
       ],
-      encryption: readEncryption(spec.etcdEncryptionConfig),
+      encryption: readEncryption(spec.etcdEncryptionConfig, `${where} etcdEncryptionConfig`),
       issuerUrl: spec.issuerUrl,
       apiServerIps: spec.apiServerIps.map((address) => readAddress(address.ip)),
     };
@@ -85,40 +76,6 @@ export const KUBERNETES_ROOT: ResourceKind<KubernetesRoot> = {
 
 function legacyKey(provider: string, name: string, secret: string): EncryptionKeyReference[] {
   return secret === '' ? [] : [{ provider, name, fingerprint: encryptionKeyFingerprint(secret) }];
-}
-
-/** SHA-256 of the bytes of an encryption key given in base64, as configurations hold it. */
-export function encryptionKeyFingerprint(base64: string): Fingerprint {
-  return sha256(Buffer.from(base64, 'base64'));
-}
-
-interface EncryptionConfiguration {
-  readonly resources?: readonly {
-    readonly resources?: readonly string[];
-    readonly providers?: readonly Readonly<Record<string, ProviderConfiguration | null>>[];
-  }[];
-}
-
-interface ProviderConfiguration {
-  readonly keys?: readonly { readonly name?: string; readonly secret?: string }[];
-}
-
-function readEncryption(config: { readonly [key: string]: unknown } | undefined): readonly EncryptionEntry[] {
-  const entries = (config as EncryptionConfiguration | undefined)?.resources ?? [];
-  return entries.map((entry) => ({
-    resources: entry.resources ?? [],
-    keys: (entry.providers ?? []).flatMap((provider) => Object.entries(provider).flatMap(readProvider)),
-  }));
-}
-
-function readProvider([provider, config]: [string, ProviderConfiguration | null]): readonly EncryptionKeyReference[] {
-  const keys = config?.keys ?? [];
-  if (keys.length === 0) return [{ provider, name: '', fingerprint: undefined }];
-  return keys.map((key) => ({
-    provider,
-    name: key.name ?? '',
-    fingerprint: key.secret === undefined ? undefined : encryptionKeyFingerprint(key.secret),
-  }));
 }
 
 /** What a kubeconfig trusts and presents; its key is dropped when the resource is read. */
