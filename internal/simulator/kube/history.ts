@@ -126,9 +126,3 @@ export function createHistory(world: World, options: { readonly remembered?: num
     },
   };
 }
-
-/** The history of a world, begun by whoever asks first. */
-export function historyOf(world: World): History {
-  world.kubernetes.history ??= createHistory(world);
-  return world.kubernetes.history;
-}
