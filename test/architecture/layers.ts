@@ -29,7 +29,16 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'api',
     'pkg',
   ],
-  'internal/lab': ['internal/lab', 'internal/simulator', 'internal/store', 'api', 'pkg', 'proto', '@grpc/grpc-js', 'yaml'],
+  'internal/lab': [
+    'internal/lab',
+    'internal/simulator',
+    'internal/store',
+    'api',
+    'pkg',
+    'proto',
+    '@grpc/grpc-js',
+    'yaml',
+  ],
   // Judges ichor from outside: it starts the program, and shares nothing with it but what anybody may use.
   'internal/lane': ['internal/lane', 'api', 'pkg'],
   'internal/cli': [
