@@ -8,6 +8,7 @@ import {
   keyFingerprint,
   type LeafProfile,
   type PrivateKeyPem,
+  signRequest,
   verifyChain,
 } from '../../pkg/pki/index.ts';
 import { privateKeysOf, readFullConfiguration, signingCaOf } from './configuration.ts';
@@ -88,6 +89,11 @@ export function createCertificates(options: { now(): number }): Certificates {
       const leaf = await issueLeaf(signerOf(issuer), profile);
       issuers.set(leaf.certificate.fingerprint, issuer);
       return leaf;
+    },
+    async sign(issuer, request) {
+      const certificate = await signRequest(signerOf(issuer), request, { now: options.now() });
+      issuers.set(certificate.fingerprint, issuer);
+      return certificate;
     },
   };
 }

@@ -36,6 +36,8 @@ export interface Certificates {
   key(publicKey: Fingerprint): PrivateKeyPem | undefined;
   /** A certificate for somebody else: kubeconfig, client configuration, signing request. Rejects where the CA's key was not learned. */
   issue(issuer: Fingerprint, profile: LeafProfile): Promise<CertificateAndKey>;
+  /** A server certificate for a signing request in PEM. Rejects as `issue`, and for a request that cannot be signed. */
+  sign(issuer: Fingerprint, request: string): Promise<Certificate>;
 }
 
 /** A world that is served over sockets. */

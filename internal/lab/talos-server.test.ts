@@ -1,6 +1,6 @@
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createCa, issueLeaf, Secret, talosAdminProfile, toPkcs8 } from '../../pkg/pki/index.ts';
+import { createCa, issueLeaf, parseCertificate, Secret, talosAdminProfile, toPkcs8 } from '../../pkg/pki/index.ts';
 import {
   BOOT_ID,
   MACHINE_STATUS,
@@ -12,6 +12,8 @@ import {
 } from '../../pkg/talos/index.ts';
 import { Empty } from '../../proto/generated/google/protobuf/empty.ts';
 import { type HostnameResponse, MachineServiceClient } from '../../proto/generated/talos/machine.ts';
+import { type CertificateResponse, SecurityServiceClient } from '../../proto/generated/talos/security.ts';
+import { aSigningRequest } from '../../test/builders/signing-request.ts';
 import { aTalosLab, type TalosLab, type TalosLabShape } from '../../test/builders/talos-lab.ts';
 import { powerOff, powerOn, restartKubelet } from '../simulator/index.ts';
 
@@ -161,6 +163,16 @@ describe('the Talos API of a lab', () => {
     expect((await client.version({ fresh: true })).rbac).toBe(true);
   });
 
+  it('signs for workers through trustd, for who has the token', async () => {
+    const lab = await aLab();
+    const { bundle } = lab;
+
+    const leaf = await askTrustd(lab, bundle.trustdToken.expose());
+
+    expect(lab.lab.certificates.issuerOf(parseCertificate(leaf))).toBe(bundle.talos.certificate.fingerprint);
+    await expect(askTrustd(lab, 'wrongg.0123456789abcdef')).rejects.toMatchObject({ code: 16 });
+  });
+
   describe('routing', () => {
     it('passes a call on to one machine, by address or name, over mutual TLS', async () => {
       const lab = await aLab({ workers: 1 });
@@ -207,6 +219,19 @@ describe('the Talos API of a lab', () => {
     });
   });
 });
+
+async function askTrustd(lab: TalosLab, token: string): Promise<string> {
+  const trust = ChannelCredentials.createSsl(Buffer.from(lab.bundle.talos.certificate.pem));
+  const client = new SecurityServiceClient(`${lab.machine('cp1').address}:50001`, trust);
+  const metadata = new Metadata();
+  metadata.set('token', token);
+  const csr = Buffer.from(await aSigningRequest());
+  return new Promise<string>((resolve, reject) => {
+    client.certificate({ csr }, metadata, (error: ServiceError | null, answer?: CertificateResponse) =>
+      error === null ? resolve(String(answer?.crt)) : reject(error),
+    );
+  }).finally(() => client.close());
+}
 
 const POLL = { timeout: 15_000, interval: 100 };
 

@@ -7,6 +7,7 @@ import { serveApid } from './talos/apid.ts';
 import { type Boot, createBoot } from './talos/boot.ts';
 import { CODE, GrpcError, serveCall } from './talos/grpc.ts';
 import { createProxy } from './talos/proxy.ts';
+import { serveTrustd } from './talos/trustd.ts';
 import { createTlsListener, type TlsClient, type TlsListener, type TlsMaterial } from './tls-listener.ts';
 
 const TRUSTD_PORT = 50_001;
@@ -39,7 +40,10 @@ export function serveTalos(lab: LabWorld, machine: SimMachine): Served {
   });
   const listeners = new Map<number, TlsListener>();
   const closing = new Set<Promise<void>>();
-  const ports = portsOf(lab, machine, (client) => serveApid({ lab, boot: () => boot, proxy }, client));
+  const ports = portsOf(lab, machine, {
+    apid: (client) => serveApid({ lab, boot: () => boot, proxy }, client),
+    trustd: (client) => serveTrustd(() => boot, client),
+  });
 
   function follow(port: Port): void {
     const listener = listeners.get(port.port);
@@ -117,7 +121,13 @@ function open(lab: LabWorld, machine: SimMachine, port: Port, material: TlsMater
   return listener;
 }
 
-function portsOf(lab: LabWorld, machine: SimMachine, serve: (client: TlsClient) => void): readonly Port[] {
+/** What is done with clients that were let in. */
+interface Services {
+  apid(client: TlsClient): void;
+  trustd(client: TlsClient): void;
+}
+
+function portsOf(lab: LabWorld, machine: SimMachine, serve: Services): readonly Port[] {
   const { certificates } = lab;
   const { plane } = machine;
   const apid: Port = {
@@ -127,7 +137,7 @@ function portsOf(lab: LabWorld, machine: SimMachine, serve: (client: TlsClient) 
       served: certificates.leaf(machine, 'apid-server', machine.api.issuer),
       accepts: machine.api.accepted,
     }),
-    serve,
+    serve: serve.apid,
   };
   if (plane === undefined) return [apid];
   const pool = (): Certificate[] => plane.etcd.pool.flatMap((ca: Fingerprint) => certificates.ca(ca) ?? []);
@@ -143,12 +153,12 @@ function portsOf(lab: LabWorld, machine: SimMachine, serve: (client: TlsClient) 
     alpn: ['h2'],
     // It knows its callers by their token, not by a certificate.
     material: () => ({ served: certificates.leaf(machine, 'trustd-server', machine.api.issuer), accepts: undefined }),
-    serve: speakNothing,
+    serve: serve.trustd,
   };
   return [apid, trustd, etcd(ETCD_CLIENT_PORT, 'etcd-server'), etcd(ETCD_PEER_PORT, 'etcd-peer')];
 }
 
-/** HTTP/2 that answers no call: of trustd and etcd, a lab has the handshake; machines get what these give in memory. */
+/** HTTP/2 that answers no call: of etcd, a lab has the handshake; its members talk in memory. */
 function speakNothing({ socket }: TlsClient): void {
   const session = performServerHandshake(socket);
   session.on('error', () => undefined);

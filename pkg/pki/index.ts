@@ -30,6 +30,7 @@ export {
   kubernetesAdminProfile,
   type LeafProfile,
   probeProfile,
+  signRequest,
   talosAdminProfile,
 } from './leaf.ts';
 export { type LintCaOptions, type LintProblem, type LintRule, lintCa } from './lint.ts';

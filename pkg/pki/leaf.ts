@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import type { CertificateAndKey, KeyAlgorithm } from './certificate.ts';
+import { type KeyObject, randomBytes } from 'node:crypto';
+import type { Certificate, CertificateAndKey, KeyAlgorithm } from './certificate.ts';
 import { PkiError } from './errors.ts';
 import { lintCa } from './lint.ts';
 import { generatePrivateKey, keyAlgorithm, keyObjectOf, writePrivateKey } from './private-key.ts';
+import { readRequest } from './request.ts';
 import { type NameParts, signCertificate } from './sign.ts';
 import { type KeyUsageName, readX509 } from './x509-fields.ts';
 
@@ -38,15 +39,40 @@ const HOUR_MS = 3_600_000;
  * @throws {PkiError} `refused` when {@link lintCa} finds anything wrong with the CA; nothing is signed then.
  */
 export async function issueLeaf(ca: CertificateAndKey, profile: LeafProfile): Promise<CertificateAndKey> {
-  const { now, subject, usages, dns, ips, random = randomBytes } = profile;
+  checkSigner(ca, profile.now);
+  const key = await generatePrivateKey(leafAlgorithm(ca));
+  return { certificate: await certify(ca, profile, key), key: writePrivateKey(key) };
+}
+
+/**
+ * Issues a server certificate for a signing request (PKCS #10) as Talos's trustd
+ * does for workers: common name and names of the request, its key, no organization,
+ * `digitalSignature`, server authentication.
+ *
+ * @throws {PkiError} `refused` as {@link issueLeaf}, and for a request whose signature is not by its own key;
+ *   `invalid-certificate` for what is no request
+ */
+export async function signRequest(
+  ca: CertificateAndKey,
+  request: string,
+  options: Pick<LeafProfile, 'now' | 'validityMs'>,
+): Promise<Certificate> {
+  checkSigner(ca, options.now);
+  const { commonName, publicKey, dns, ips } = await readRequest(request);
+  return certify(ca, { ...options, subject: { cn: commonName }, usages: ['server'], dns, ips }, publicKey);
+}
+
+function checkSigner(ca: CertificateAndKey, now: number): void {
   const problems = lintCa(ca, { now, name: 'the signing CA' });
-  if (problems.length > 0) {
-    throw new PkiError('refused', `nothing was signed: ${problems.map((problem) => problem.message).join('; ')}`);
-  }
+  if (problems.length === 0) return;
+  throw new PkiError('refused', `nothing was signed: ${problems.map((problem) => problem.message).join('; ')}`);
+}
+
+function certify(ca: CertificateAndKey, profile: LeafProfile, key: KeyObject): Promise<Certificate> {
+  const { now, subject, usages, dns, ips, random = randomBytes } = profile;
   const issuer = readX509(ca.certificate.der);
   const backdateMs = profile.backdateMs ?? (usages.includes('client') ? 5 * 60_000 : 0);
-  const key = await generatePrivateKey(leafAlgorithm(ca));
-  const certificate = await signCertificate(
+  return signCertificate(
     {
       subject,
       issuer: issuer.subject,
@@ -62,7 +88,6 @@ export async function issueLeaf(ca: CertificateAndKey, profile: LeafProfile): Pr
     },
     { subject: key, issuer: keyObjectOf(ca.key), digest: 'SHA-256' },
   );
-  return { certificate, key: writePrivateKey(key) };
 }
 
 /** The administrator's certificate in a talosconfig: `O=` one or more roles, no name, a year. */

@@ -60,8 +60,8 @@ export async function signCertificate(template: CertificateTemplate, keys: Signi
 
 type X509 = typeof import('@peculiar/x509');
 
-// Loaded when first needed: it takes as long to start as everything else together, and most commands only read.
-async function loadX509(): Promise<X509> {
+/** Loaded when first needed: it takes as long to start as everything else together, and most commands only read. */
+export async function loadX509(): Promise<X509> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }

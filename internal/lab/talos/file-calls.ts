@@ -67,7 +67,8 @@ async function kubeconfigOf({ lab, machine }: Boot): Promise<Buffer> {
   const profile = kubernetesAdminProfile({ now: lab.world.clock.now() });
   const { certificate, key } = await lab.certificates.issue(ca.issuing.fingerprint, profile);
   const clusterName = machine.view.clusterName ?? '';
-  const server = machine.view.endpoint ?? `https://${machine.address}:6443`;
+  // The lab's own endpoint stands for the one in the configuration, which may lead to a real cluster.
+  const server = `https://${lab.endpoint.address}:${lab.endpoint.port}`;
   return Buffer.from(kubeconfigText({ clusterName, server, trust: ca.accepted, certificate, key: key.expose() }));
 }
 

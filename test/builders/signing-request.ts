@@ -1,0 +1,30 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from '@peculiar/x509';
+
+/** An Ed25519 key pair in WebCrypto's form. */
+export async function aKeyPair(): Promise<webcrypto.CryptoKeyPair> {
+  const keys: webcrypto.CryptoKey | webcrypto.CryptoKeyPair = await webcrypto.subtle.generateKey(
+    { name: 'Ed25519' },
+    true,
+    ['sign', 'verify'],
+  );
+  if (!('privateKey' in keys)) throw new Error('expected a pair of keys');
+  return keys;
+}
+
+/** A signing request of a worker in PEM, with an organization that it has no right to. */
+export async function aSigningRequest(keys?: webcrypto.CryptoKeyPair): Promise<string> {
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: 'O=os:admin, CN=worker-1',
+    keys: keys ?? (await aKeyPair()),
+    signingAlgorithm: { name: 'Ed25519' },
+    extensions: [
+      new SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'worker-1' },
+        { type: 'ip', value: '10.0.0.7' },
+      ]),
+    ],
+  });
+  return request.toString('pem');
+}
