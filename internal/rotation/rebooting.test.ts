@@ -259,6 +259,12 @@ describe('a machine that is back in another boot', () => {
     });
   });
 
+  it('is let back though another machine lost the stage meanwhile: only the pass gives it that again', () => {
+    const behind = { except: { cp1: { stands: 'Before', runs: 'Before' } } } as const;
+
+    expect(decide(asked(60, ANOTHER, behind))).toMatchObject({ effect: { kind: 'uncordon', machine: 'cp2' } });
+  });
+
   it('blocks at once where a person is needed', () => {
     const standing = { etcd: { stage: 'Foreign' as const, why: 'a third CA' } };
 

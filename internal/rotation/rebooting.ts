@@ -1,7 +1,7 @@
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
 import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
 import { whyUnknown } from './gates/every-machine-known.ts';
-import { AFTER_REBOOT, BEFORE_REBOOT } from './gates/index.ts';
+import { AFTER_REBOOT, BEFORE_CHANGE, BEFORE_REBOOT } from './gates/index.ts';
 import { hold, passesByItself } from './hold.ts';
 import { isBehind } from './pass.ts';
 
@@ -87,6 +87,15 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   };
 }
 
+/**
+ * Whether another machine went back to an earlier stage meanwhile, as one does
+ * whose disk is restored. Its certificates come with the pass, which is not asked
+ * before the marker goes: then only what a change asks is asked here.
+ */
+function isAnotherBehind(context: Context, machine: KnownMachine): boolean {
+  return context.observation.machines.some((each) => each !== machine && isKnown(each) && isBehind(context, each));
+}
+
 function back(context: Context, machine: KnownMachine): Decision {
   const node = machine.node.known ? machine.node.value : undefined;
   const uncordon = node?.cordonedByUs === true;
@@ -103,7 +112,7 @@ function back(context: Context, machine: KnownMachine): Decision {
       after: MARKER_GONE,
     };
   }
-  const blocker = firstBlocker(AFTER_REBOOT, context);
+  const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);
   if (blocker !== undefined) {
     const message = `${machine.name} is back; ${blocker.message}`;
     return isOverdue(context) || !passesByItself(blocker)

@@ -59,6 +59,11 @@ function happeningsOf(random: Random, base: Scenario): Happening[] {
       () => ({ at, what: 'pause', forMs }),
       () => ({ at, what: 'clock', byMs: random.pick([-300_000, -60_000, 60_000, HOUR_MS]) }),
       () => ({ at, what: 'delete' }),
+      () => ({ at, what: 'learner', forMs }),
+      () => ({ at, what: 'state-full', machine, forMs }),
+      // One machine of one has no other to say what its etcd should hold.
+      ...(planes.length === 1 ? [] : [(): Happening => ({ at, what: 'restore', machine: random.pick(planes) })]),
+      () => ({ at, what: 'damage', to: random.pick(['gone', 'cut']), forMs }),
       // The last machine that pods could move to does not leave: their budget would hold the drain for ever, and rightly.
       ...(workers.length === 0 || all.length === 2
         ? []

@@ -48,7 +48,7 @@ export function issuerOf(machine: SimMachine, target: CaTarget): Fingerprint | u
 /** Whether anybody but us disturbs machines in this run: what follows from that is not our doing. */
 export function isDisturbed({ scenario }: Moment): boolean {
   return (scenario.happenings ?? []).some(({ what }) =>
-    ['reboot', 'power-loss', 'cut-off', 'etcd-stop', 'join', 'leave', 'alarm', 'clock'].includes(what),
+    ['reboot', 'power-loss', 'cut-off', 'etcd-stop', 'join', 'leave', 'alarm', 'clock', 'restore'].includes(what),
   );
 }
 

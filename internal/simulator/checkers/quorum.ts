@@ -36,7 +36,7 @@ function needed(total: number): number {
 
 /** A reboot is asked for only if the others keep quorum without it. */
 function tooFew({ world }: Moment, machine: SimMachine): string | undefined {
-  const total = world.etcd.members.length;
+  const total = world.etcd.members.filter((member) => !member.learner).length;
   if (total < 3) return undefined;
   const others = world.planes().filter((each) => each !== machine && world.etcd.isHealthy(each)).length;
   return others >= needed(total)
@@ -45,7 +45,7 @@ function tooFew({ world }: Moment, machine: SimMachine): string | undefined {
 }
 
 function lost({ world }: Moment): string | undefined {
-  const total = world.etcd.members.length;
+  const total = world.etcd.members.filter((member) => !member.learner).length;
   if (total < 3) return undefined;
   const healthy = world.planes().filter((each) => world.etcd.isHealthy(each)).length;
   return healthy >= needed(total) ? undefined : `${healthy} of ${total} members of etcd serve`;

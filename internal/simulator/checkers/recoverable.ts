@@ -10,7 +10,7 @@ export function recoverable(): Checker {
     check(moment) {
       const changed = changedBesides(moment);
       if (changed !== undefined) return `the bundle has another ${changed} than the cluster was born with`;
-      return isDisturbed(moment) ? undefined : withoutKey(moment);
+      return isDisturbed(moment) || moment.store.isDamaged ? undefined : withoutKey(moment);
     },
   };
 }

@@ -68,7 +68,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     name: 'failed calls are repeated at once, for ever',
     row: 'D2 E15 L4 P43 P29',
     edits: [edit(RECONCILE, 'const AFTER_FAILURE_MS = 2_000;', 'const AFTER_FAILURE_MS = 0;')],
-    scenarios: [brisk('1+0', ['talos'], { faultRate: 0.9, outcomes: ['refused'] })],
+    scenarios: [brisk('1+0', ['talos'], { faultRate: 0.7, outcomes: ['refused'] })],
   },
   {
     name: 'whoever waits looks again at once',
@@ -176,7 +176,16 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
         'if (others.length < 9) return undefined;',
       ),
     ],
-    scenarios: [brisk('1+0', ['talos'], { expect: 'blocked', happenings: [{ at: 0, what: 'other-operation' }] })],
+    scenarios: [
+      brisk('1+0', ['talos'], {
+        expect: 'blocked',
+        spec: { paused: true },
+        happenings: [
+          { at: 0, what: 'pause', forMs: 3_000 },
+          { at: 500, what: 'other-operation' },
+        ],
+      }),
+    ],
   },
   {
     name: 'an old Talos is given what it does not know',

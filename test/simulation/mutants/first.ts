@@ -23,8 +23,8 @@ export const PROTOCOL: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/reconcile.ts',
-        'const calls = callsOf(observation, effect);',
-        'const calls = callsOf(observation, effect).slice(1);',
+        'const calls = callsOf(observation, effect, deadline);',
+        'const calls = callsOf(observation, effect, deadline).slice(1);',
       ),
     ],
     scenarios: LATE_APPLIES,

@@ -1,5 +1,6 @@
 import { ENGINE_MUTANTS } from './engine.ts';
 import { PROTOCOL } from './first.ts';
+import { MORE_MUTANTS } from './more.ts';
 import type { Mutant } from './mutant.ts';
 import { PACKAGE_MUTANTS } from './packages.ts';
 import { ROLL_MUTANTS } from './roll.ts';
@@ -14,5 +15,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...ENGINE_MUTANTS,
   ...TRUST_MUTANTS,
   ...ABANDON_MUTANTS,
+  ...MORE_MUTANTS,
   ...PACKAGE_MUTANTS,
 ];
