@@ -8,6 +8,7 @@ const ALL_PROCESSORS = '100%';
 
 /** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
 const THOROUGH = [
+  'internal/cli/commands/lab/lab.test.ts',
   'internal/cli/rotate/rotate-ca.test.ts',
   'internal/rotation/{loop,properties}.test.ts',
   'internal/store/{crash,embedded-store}.test.ts',

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { type ControlReply, type ControlRequest, controlPath } from './control.ts';
-import { readLabRecord } from './lab-directory.ts';
+import { crashPath, readLabRecord } from './lab-directory.ts';
 import { LabError } from './lab-error.ts';
 import type { LogLine } from './logs.ts';
 
@@ -55,10 +56,11 @@ async function open(directory: string): Promise<Socket> {
     throw new LabError('not-running', `no lab runs in ${directory}`, `Start one: ichor lab up ${directory}`);
   }
   if (!found.isAlive) {
+    const why = existsSync(crashPath(directory)) ? `Why: ${crashPath(directory)}. ` : '';
     throw new LabError(
       'not-running',
       `the process of the lab in ${directory} (${found.record.process.pid}) has ended without cleaning up`,
-      'Remove what it left with ichor lab down, or start anew with ichor lab up.',
+      `${why}Remove what it left with ichor lab down, or start anew with ichor lab up.`,
     );
   }
   return new Promise((resolve, reject) => {

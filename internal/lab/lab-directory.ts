@@ -23,6 +23,11 @@ function recordPath(directory: string): string {
   return join(labFolder(directory), 'lab.json');
 }
 
+/** Where the process of a lab says why it ended by a mistake of its own. */
+export function crashPath(directory: string): string {
+  return join(labFolder(directory), 'crash.txt');
+}
+
 /** What a cluster directory can hold: made by the lab, or by ichor while it worked on the lab. */
 const CLUSTER_FILES =
   /^(secrets\.yaml|secrets\.previous-[0-9a-f]{12}\.yaml|(key)?rotation\.yaml|(talosconfig|kubeconfig)(\.new|\.old)?|audit\.jsonl|operations|archive|lock|lab|\..+\.tmp)$/;

@@ -60,7 +60,7 @@ export interface Lab extends AsyncDisposable {
  */
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { directory, controlPlanes, workers } = options;
-  checkCounts(options);
+  checkLabOptions(options);
   const host = options.clock ?? createSystemClock();
   const reserved = await reserveAddresses({ controlPlanes, workers });
   try {
@@ -75,7 +75,12 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   }
 }
 
-function checkCounts({ controlPlanes, workers, bootSeconds }: LabOptions): void {
+/** Errors: {@link LabError} `usage` for what no lab can be. */
+export function checkLabOptions({
+  controlPlanes,
+  workers,
+  bootSeconds,
+}: Pick<LabOptions, 'controlPlanes' | 'workers' | 'bootSeconds'>): void {
   if (!Number.isInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
     throw new LabError('usage', `a lab has 1 to 9 control planes; ${controlPlanes} were asked for`);
   if (!Number.isInteger(workers) || workers < 0 || workers > 20)

@@ -1,7 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { createSystemClock } from '../../pkg/clock/index.ts';
 import { type Control, serveControl } from './control-server.ts';
 import { type Lab, type LabOptions, startLab } from './lab.ts';
-import { claimDirectory, releaseDirectory, watchDirectory } from './lab-directory.ts';
+import { claimDirectory, crashPath, releaseDirectory, watchDirectory } from './lab-directory.ts';
 import type { LabStatus } from './status.ts';
 
 /** A lab that others can ask over its control socket, and that leaves nothing behind. */
@@ -56,7 +57,11 @@ export interface RunLabOptions extends LabOptions {
  */
 export async function runLab(options: RunLabOptions): Promise<void> {
   await using open = await openLab(options);
-  const { signal } = options;
+  const { directory, signal } = options;
+  // Nobody reads what a process in the background says: the next who asks is told where it stands.
+  const onCrash = (error: Error): void =>
+    writeFileSync(crashPath(directory), `${error.stack ?? error.message}\n`, { mode: 0o600 });
+  process.once('uncaughtExceptionMonitor', onCrash);
   options.onReady(open.lab.status(), open.cleaned);
   const left = Promise.withResolvers<void>();
   const onAbort = (): void => left.resolve();
@@ -64,4 +69,5 @@ export async function runLab(options: RunLabOptions): Promise<void> {
   if (signal.aborted) onAbort();
   await Promise.race([open.ended, left.promise]);
   signal.removeEventListener('abort', onAbort);
+  process.off('uncaughtExceptionMonitor', onCrash);
 }

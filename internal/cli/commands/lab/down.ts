@@ -1,3 +1,4 @@
+import { createSystemClock } from '../../../../pkg/clock/index.ts';
 import { askLab, LabError, type LabStatus, readLabRecord, releaseDirectory } from '../../../lab/index.ts';
 import type { Invocation } from '../../command.ts';
 import type { ExitName } from '../../exit-codes.ts';
@@ -10,7 +11,7 @@ const LOOK_MS = 50;
 
 /** `ichor lab down`: also tidies up after a lab whose process was killed. */
 export async function down(invocation: Invocation): Promise<ExitName> {
-  const { environment, output } = invocation;
+  const { output } = invocation;
   const directory = labDirectory(invocation, invocation.argument);
   const found = await readLabRecord(directory);
   if (found?.isAlive === false) {
@@ -22,16 +23,18 @@ export async function down(invocation: Invocation): Promise<ExitName> {
     return 'ok';
   }
   await askLab<LabStatus>(directory, { do: 'down' });
-  const until = environment.clock.monotonic() + END_MS;
+  // The other process lives in real time, whatever clock ours has.
+  const clock = createSystemClock();
+  const until = clock.monotonic() + END_MS;
   while ((await readLabRecord(directory))?.isAlive === true) {
-    if (environment.clock.monotonic() > until) {
+    if (clock.monotonic() > until) {
       throw new LabError(
         'refused',
         `the lab in ${directory} was asked to end and its process ${found?.record.process.pid} still runs after ${END_MS / 1000} s`,
         `End it: kill ${found?.record.process.pid}`,
       );
     }
-    await environment.clock.sleep(LOOK_MS);
+    await clock.sleep(LOOK_MS);
   }
   await output.result({ directory, wasRunning: true }, `the lab in ${directory} has ended; nothing of it is left`);
   return 'ok';

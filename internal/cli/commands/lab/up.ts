@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type LabOptions, type LabStatus, launchLab, runLab } from '../../../lab/index.ts';
+import { checkLabOptions, type LabOptions, type LabStatus, launchLab, runLab } from '../../../lab/index.ts';
 import { CliError } from '../../cli-error.ts';
 import { flag, type Invocation, text } from '../../command.ts';
 import type { ExitName } from '../../exit-codes.ts';
@@ -12,6 +12,7 @@ export async function labUp(invocation: Invocation): Promise<ExitName> {
   const { environment, output } = invocation;
   const directory = labDirectory(invocation, invocation.argument);
   const options = await optionsOf(invocation, directory);
+  checkLabOptions(options);
   if (flag(invocation.options, 'foreground')) return serveHere(invocation, options);
   const { status, cleaned } = await launchLab({
     program: environment.program,
@@ -29,6 +30,8 @@ async function serveHere({ environment, output }: Invocation, options: LabOption
   // Whoever started us is gone before we were ready: nobody would know of this lab.
   const orphaned = new AbortController();
   process.once('disconnect', () => !isReady && orphaned.abort());
+  // Listening to it would keep this process alive after a failed start.
+  process.channel?.unref();
   let printed: Promise<void> | undefined;
   await runLab({
     ...options,
