@@ -17,6 +17,7 @@ export const LONG_FILES: readonly string[] = [
   'test/conformance/talos/one-control-plane.test.ts',
   'test/e2e/rotate-legacy.test.ts',
   'test/conformance/talos/legacy-shape.test.ts',
+  'test/conformance/talos/legacy-shape.test.ts',
   'test/talos/lifecycle.test.ts',
   'test/integration/talos-client-limits.test.ts',
 ];
