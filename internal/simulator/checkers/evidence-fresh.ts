@@ -1,5 +1,6 @@
 import type { CaStage } from '../../../api/v1alpha1/index.ts';
 import type { Checker, Moment } from '../run.ts';
+import { isFrozen } from './material.ts';
 
 /** Readings that the proofs of a stage are made of, over the machine's own API. */
 const PROOFS = ['Get BootIDs', 'Get MachineConfigs', 'ServiceList', 'Get KubeletSecrets.secrets.talos.dev'];
@@ -14,7 +15,8 @@ export function evidenceFresh(): Checker {
       if (now === stage) return undefined;
       const from = stage;
       stage = now;
-      return unread(moment, from);
+      // Frozen between its look and the write that follows, nothing can tell a process how long that was.
+      return isFrozen(moment) ? undefined : unread(moment, from);
     },
   };
 }

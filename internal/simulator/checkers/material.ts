@@ -52,6 +52,11 @@ export function isDisturbed({ scenario }: Moment): boolean {
   );
 }
 
+/** Whether a process of ours was frozen, or stayed away for long: what only it could have done stood still as long. */
+export function isFrozen({ faults, scenario }: Moment): boolean {
+  return faults.fired.some(({ outcome }) => outcome === 'pause') || scenario.awayMs !== undefined;
+}
+
 /** Whether the plan of this run holds any fault. */
 export function isFaulted({ scenario, faults }: Moment): boolean {
   return faults.fired.length > 0 || (scenario.happenings ?? []).length > 0;

@@ -1,4 +1,5 @@
 import type { Checker, Moment } from '../run.ts';
+import { isFrozen } from './material.ts';
 
 /** A call in flight may land for 40 s; kube-apiserver and a boot take what they take: the grace time is three minutes. */
 const RECOVERY_MS = 240_000;
@@ -24,6 +25,6 @@ export function recovery(): Checker {
 }
 
 /** Somebody paused it or keeps machines away, or the process was frozen. */
-function isAway({ scenario, faults }: Moment): boolean {
-  return (scenario.happenings ?? []).length > 0 || faults.fired.some(({ outcome }) => outcome === 'pause');
+function isAway(moment: Moment): boolean {
+  return (moment.scenario.happenings ?? []).length > 0 || isFrozen(moment);
 }
