@@ -18,6 +18,7 @@ describe('exit codes', () => {
       unreachable: 7,
       locked: 8,
       'not-found': 9,
+      abandoned: 10,
       detached: 130,
     });
   });

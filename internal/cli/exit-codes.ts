@@ -19,6 +19,11 @@ export const EXIT_CODES = {
   unreachable: { code: 7, meaning: 'a machine or an API server did not answer, or did not do what was asked' },
   locked: { code: 8, meaning: 'another process works on this cluster directory' },
   'not-found': { code: 9, meaning: 'no operation of that name' },
+  abandoned: {
+    code: 10,
+    meaning:
+      'somebody deleted the operation that was followed: the rotation was abandoned, the old certificate authorities stay',
+  },
   detached: { code: 130, meaning: 'interrupted (Ctrl-C); the rotation stands safely, run the command again to go on' },
 } as const satisfies Record<string, { readonly code: number; readonly meaning: string }>;
 

@@ -23,6 +23,8 @@ describe('beginWithSmallHeap', () => {
     assert.deepEqual(begunWith(['cluster', 'rotate-ca', '--all'], { execArgv: ['--no-warnings'] }), [
       process.execPath,
       '--max-semi-space-size=4',
+      '--initial-old-space-size=16',
+      '--heap-growing-percent=25',
       '--no-warnings',
       '/ichor.js',
       'cluster',

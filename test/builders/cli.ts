@@ -30,8 +30,8 @@ export function aClusterFolder(): TestFolder {
 /** What a test says of the environment of a command. */
 export interface CliOptions {
   readonly connections?: Partial<Connections> | undefined;
-  /** Answers to yes-or-no questions in their order; without them there is no terminal to ask at. */
-  readonly answers?: readonly boolean[];
+  /** Answers to yes-or-no questions in their order, or what somebody does before answering; without them there is no terminal to ask at. */
+  readonly answers?: readonly (boolean | (() => Promise<boolean>))[];
   readonly isTerminal?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly directory?: string;
@@ -74,7 +74,8 @@ export function aCliEnvironment(options: CliOptions = {}) {
         : {
             confirm: async (question) => {
               questions.push(question);
-              return answers.shift() ?? false;
+              const answer = answers.shift() ?? false;
+              return typeof answer === 'function' ? answer() : answer;
             },
             secret: async () => '',
           },

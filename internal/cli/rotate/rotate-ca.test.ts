@@ -216,6 +216,26 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     );
   });
 
+  it('ends with 10 when somebody deletes the operation that it follows, and puts the credentials back', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+    const before = readFileSync(join(folder.path, 'talosconfig'), 'utf8');
+
+    const deleteFirst = async () => {
+      const [operation] = await store.listOperations();
+      await store.deleteOperation(operation?.metadata.name ?? '');
+      return false;
+    };
+
+    // Asked to start, and then to take the new credentials.
+    const ended = await run([...ROTATE, '--follow'], { answers: [true, deleteFirst] });
+
+    assert.equal(ended.code, 10, ended.stderr + ended.stdout);
+    assert.match(ended.stdout, /the operation was deleted and the rotation abandoned/);
+    assert.deepEqual(await store.listOperations(), []);
+    assert.equal(readFileSync(join(folder.path, 'talosconfig'), 'utf8'), before);
+  });
+
   it('waits for an API server that restarts during the hand-off, and says so once', async () => {
     using folder = aClusterFolder();
     const { run, machine } = await aCluster(folder);

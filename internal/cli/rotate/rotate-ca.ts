@@ -165,7 +165,7 @@ async function conclude(
     const settled = await settleLeftovers(cluster.store, clock.now());
     output.say(`the operation was deleted and the rotation abandoned${settled === undefined ? '' : `; ${settled}`}`);
     await output.result({ end }, '');
-    return 'refused';
+    return 'abandoned';
   }
   await tidyCredentials({
     store: cluster.store,
