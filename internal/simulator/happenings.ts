@@ -1,6 +1,7 @@
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import { editConfiguration, setCutOff, startEtcd, stopEtcd } from './disturbances.ts';
 import type { SimMachine } from './machine.ts';
+import type { Mint } from './mint.ts';
 import { happenToOperation } from './operation-happenings.ts';
 import type { SimStore } from './store.ts';
 import { beginReboot, powerOff, powerOn } from './transitions.ts';
@@ -37,12 +38,17 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'other-operation' }
   /** Somebody acknowledges with the token of an earlier hand-off. */
   | { readonly what: 'acknowledge'; readonly token: string }
-  /** Somebody removes the record, cuts it short or puts another operation's in its place; for so long. */
-  | { readonly what: 'damage'; readonly to: 'gone' | 'cut' | 'foreign'; readonly forMs: number }
+  /** Somebody removes the record, cuts it short, puts another operation's in its place, or another bundle beside it; for so long. */
+  | { readonly what: 'damage'; readonly to: 'gone' | 'cut' | 'foreign' | 'bundle'; readonly forMs: number }
 );
 
 /** Plans them. */
-export function schedule(world: World, store: SimStore, operation: string, happenings: readonly Happening[]): void {
+export function schedule(
+  world: World<Mint>,
+  store: SimStore,
+  operation: string,
+  happenings: readonly Happening[],
+): void {
   for (const happening of happenings) {
     world.clock.schedule(happening.at, () => {
       world.trace(`happens: ${JSON.stringify(happening)}`);
@@ -51,7 +57,7 @@ export function schedule(world: World, store: SimStore, operation: string, happe
   }
 }
 
-function happen(world: World, store: SimStore, operation: string, happening: Happening): void {
+function happen(world: World<Mint>, store: SimStore, operation: string, happening: Happening): void {
   const machine = 'machine' in happening ? world.find(happening.machine) : undefined;
   if (machine !== undefined) {
     happenTo(world, machine, happening);

@@ -1,10 +1,11 @@
 import { HANDOFF_ANNOTATION } from '../../api/v1alpha1/index.ts';
 import type { Happening } from './happenings.ts';
+import type { Mint } from './mint.ts';
 import type { SimStore } from './store.ts';
 import type { World } from './world.ts';
 
 /** What people do to the operation and to what the store holds, and not to a machine. */
-export function happenToOperation(world: World, store: SimStore, operation: string, happening: Happening): void {
+export function happenToOperation(world: World<Mint>, store: SimStore, operation: string, happening: Happening): void {
   switch (happening.what) {
     case 'pause':
       setPaused(store, operation, true);
@@ -48,8 +49,17 @@ function setPaused(store: SimStore, operation: string, paused: boolean): void {
   store.edit(operation, (current) => ({ ...current, spec: { ...current.spec, paused } }));
 }
 
-function damage(world: World, store: SimStore, { to, forMs }: Extract<Happening, { what: 'damage' }>): void {
-  const { record } = store;
+function damage(world: World<Mint>, store: SimStore, { to, forMs }: Extract<Happening, { what: 'damage' }>): void {
+  const { record, document } = store;
+  if (to === 'bundle') {
+    store.isDamaged = true;
+    store.document = document.replace({ talos: world.mint.ca('talos', 1) });
+    world.clock.schedule(forMs, () => {
+      store.document = document;
+      store.isDamaged = false;
+    });
+    return;
+  }
   if (record === undefined) return;
   store.isDamaged = true;
   if (to === 'gone') store.record = undefined;

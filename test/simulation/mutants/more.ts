@@ -129,4 +129,34 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['pkg/machineconfig/refusals.test.ts'],
   },
+  {
+    name: 'a file is written in place',
+    row: 'A13 A9',
+    edits: [
+      edit(
+        'internal/store/atomic-file.ts',
+        'place: (temporary) => means.files.rename(temporary, path) });',
+        'place: async (temporary) => { await means.files.remove(path); await means.files.rename(temporary, path); } });',
+      ),
+    ],
+    tests: ['internal/store/crash.test.ts'],
+  },
+  {
+    name: 'what was written is not read back',
+    row: 'A11 D6',
+    edits: [edit('internal/store/atomic-file.ts', '!Buffer.from(found).equals(bytes)', 'found.length > 9e9')],
+    tests: ['internal/store/embedded-store.test.ts'],
+  },
+  {
+    name: 'a marker of an older version has no deadline',
+    row: 'L1f P14 C5',
+    edits: [
+      edit(
+        'internal/rotation/rebooting.ts',
+        'elapsedSince(context, etcdRebootSince ?? etcdRestartedAt)',
+        'elapsedSince(context, etcdRebootSince ?? new Date(context.observation.now).toISOString())',
+      ),
+    ],
+    tests: ['internal/rotation/rebooting.test.ts'],
+  },
 ];

@@ -135,7 +135,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
       ),
       edit(
         REBOOTING,
-        'const blocker = firstBlocker(AFTER_REBOOT, context);',
+        'const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);',
         'const blocker = undefined as ReturnType<typeof firstBlocker>;',
       ),
       edit(
@@ -164,7 +164,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         REBOOTING,
-        'const blocker = firstBlocker(AFTER_REBOOT, context);',
+        'const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);',
         'const blocker = undefined as ReturnType<typeof firstBlocker>;',
       ),
       edit(

@@ -46,9 +46,9 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
         'const published = true || reading.value.present &&',
       ),
     ],
-    scenarios: [1, 2, 3, 4].map((seed) => ({
-      ...plain('3+0', ['kubernetes-aggregator'], seed),
-      settings: { aggregatorSettleMs: 20_000 },
+    scenarios: [1, 2, 3, 4, 5, 6].map((seed) => ({
+      ...plain('1+0', ['kubernetes-aggregator'], seed),
+      settings: { aggregatorSettleMs: 1_000 },
     })),
   },
   {
@@ -162,15 +162,29 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
     scenarios: [brisk('1+0', [...ALL], { happenings: [{ at: 8_000, what: 'respec', targets: ['talos'] }] })],
   },
   {
-    name: 'the bundle is never looked at for other keys of the machines',
-    row: 'P21 I8',
+    name: 'a bundle of another cluster is taken',
+    row: 'P21 I8 P38',
     edits: [
       edit(
-        'internal/rotation/observation.ts',
-        "    case 'Pending':\n      return 'Before';",
-        "    case 'Pending':\n      return 'Accepting';",
+        'internal/rotation/gates/bundle-is-this-clusters.ts',
+        "if (standing.stage === 'Before' || standing.stage === 'NotConcerned') continue;",
+        "if (standing.stage !== 'Dropping') continue;",
+      ),
+      edit(
+        'internal/rotation/gates/no-foreign-configuration.ts',
+        "if (standing.stage === 'Foreign') {",
+        "if (standing.stage === 'Foreign' && context.stage === 'Done') {",
       ),
     ],
-    scenarios: [brisk('1+1', ['talos'])],
+    scenarios: [
+      brisk('1+1', ['talos'], {
+        expect: 'blocked',
+        spec: { paused: true },
+        happenings: [
+          { at: 0, what: 'pause', forMs: 3_000 },
+          { at: 500, what: 'damage', to: 'bundle', forMs: 36_000_000 },
+        ],
+      }),
+    ],
   },
 ];
