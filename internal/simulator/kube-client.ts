@@ -111,10 +111,10 @@ function errorOf(server: string, { doing }: KubeRequest, { status, body }: ApiRe
   const { reason, message, details } = body as {
     reason: string;
     message: string;
-    details: { name?: string; causes: readonly StatusCause[] };
+    details?: { name?: string; causes?: readonly StatusCause[] };
   };
   // As over the wire: a 404 that names no object is about a path that is not served.
-  const isUnserved = status === 404 && details.name === undefined;
+  const isUnserved = status === 404 && details?.name === undefined;
   return new KubeError({
     kind: isUnserved ? 'discovery' : (KINDS[status] ?? 'unexpected-reply'),
     server,
@@ -123,6 +123,6 @@ function errorOf(server: string, { doing }: KubeRequest, { status, body }: ApiRe
     outcome: 'not-done',
     status,
     reason,
-    causes: details.causes,
+    causes: details?.causes,
   });
 }

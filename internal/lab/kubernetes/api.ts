@@ -4,7 +4,9 @@ import {
   type ApiReply,
   type ApiRequest,
   type ApiUser,
+  apiVersionOf,
   failure,
+  groupVersions,
   historyOf,
   KUBERNETES_VERSION,
   routeOf,
@@ -113,7 +115,8 @@ function discovered(path: string, accept: string | undefined): HttpReply | undef
 
 /** Outside of every group nothing is JSON. */
 function unrouted(reply: ApiReply, path: string): ApiReply {
-  const isInside = /^\/api\/v1\/|^\/apis\/[^/]+\/[^/]+\//.test(path);
+  const known = groupVersions().map((each) => `${each.group === '' ? '/api' : '/apis'}/${apiVersionOf(each)}/`);
+  const isInside = known.some((prefix) => path.startsWith(prefix));
   return reply.status === 404 && !isInside ? { status: 404, body: '404 page not found\n' } : reply;
 }
 

@@ -30,6 +30,8 @@ export async function readBody(request: Request): Promise<Body> {
   if (type === PROTOBUF) return read(() => readProtobuf(bytes));
   if (type === 'application/apply-patch+yaml') return read(() => parseYaml(bytes.toString('utf8')));
   if (type !== '' && !JSON_TYPES.test(type)) {
+    if (request.method === 'PATCH')
+      return { ok: false, reply: failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {}) };
     const message = `the body of the request was in an unknown format - accepted media types include: application/json`;
     return { ok: false, reply: failure(415, 'UnsupportedMediaType', message) };
   }

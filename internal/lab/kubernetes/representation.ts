@@ -31,8 +31,10 @@ export interface Printing {
 
 /** A reply about objects of a resource in the form that was asked for; refusals stay as they are. */
 export function represent(reply: ApiReply, resource: Resource, form: Form, printing: Printing): ApiReply {
-  if (form === 'object' || reply.status >= 300) return reply;
+  if (reply.status >= 300) return reply;
   const body = reply.body as Partial<ListBody> & KubeObject;
+  if (form === 'object')
+    return body.items === undefined ? reply : { ...reply, body: { ...body, items: body.items.map(bare) } };
   if (body.items === undefined && (body as { kind?: string }).kind === 'Status') return reply;
   if (form === 'table') {
     const metadata = body.items === undefined ? { resourceVersion: body.metadata.resourceVersion } : body.metadata;
@@ -57,6 +59,16 @@ export function representEvent(
   const metadata = { resourceVersion: object.metadata.resourceVersion };
   const rows = type === 'BOOKMARK' ? [] : [object];
   return { type, object: tableOf(resource, rows, printing, { metadata, withColumns: printing.isFirst }) };
+}
+
+/** Within a list objects do not say what they are: the list does. */
+function bare(object: KubeObject): object {
+  const {
+    apiVersion: _apiVersion,
+    kind: _kind,
+    ...rest
+  } = object as KubeObject & { apiVersion?: string; kind?: string };
+  return rest;
 }
 
 function metadataOf({ metadata }: KubeObject): object {

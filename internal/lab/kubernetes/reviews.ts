@@ -59,13 +59,14 @@ export function review(path: string, method: string, user: ApiUser, body: unknow
   const found = REVIEWS.find(({ group, plural }) => path === `/apis/${group}/v1/${plural}`);
   if (found === undefined) return undefined;
   if (method !== 'POST') return failure(405, 'MethodNotAllowed', `${found.plural} are only created`);
-  const { spec = {} } = (body ?? {}) as { spec?: unknown };
+  const { spec } = (body ?? {}) as { spec?: unknown };
   const status = found.answer(user, spec);
   const answer = {
     kind: found.kind,
     apiVersion: `${found.group}/v1`,
     metadata: { creationTimestamp: null },
-    spec,
+    // One of the three has nothing to ask for.
+    ...(spec === undefined ? {} : { spec }),
     status,
   };
   return { status: 201, body: answer };

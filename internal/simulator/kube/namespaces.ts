@@ -40,7 +40,7 @@ function namespaceObject(world: World, name: string): KubeObject {
       resourceVersion: '1',
       creationTimestamp: toTime(createdAt),
       labels: { ...labels, 'kubernetes.io/metadata.name': name },
-      annotations,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     ...{ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } },
   };

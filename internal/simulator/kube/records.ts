@@ -169,6 +169,7 @@ export function apiServices(versions: () => readonly { group: string; version: s
     kind: 'APIService',
     namespaced: false,
     shortNames: [],
+    categories: ['api-extensions'],
     columns: [
       NAME_COLUMN,
       column('Service', () => 'Local'),

@@ -32,7 +32,7 @@ export interface StatusDetails {
 }
 
 /** A refusal as a Status in the words of Kubernetes. */
-export function failure(status: number, reason: string, message: string, details: StatusDetails = {}): ApiReply {
+export function failure(status: number, reason: string, message: string, details?: StatusDetails): ApiReply {
   return {
     status,
     body: {
@@ -42,7 +42,7 @@ export function failure(status: number, reason: string, message: string, details
       status: 'Failure',
       message,
       reason,
-      details: { causes: [], ...details },
+      ...(details === undefined ? {} : { details }),
       code: status,
     },
   };
@@ -50,5 +50,5 @@ export function failure(status: number, reason: string, message: string, details
 
 /** Where a path leads to nothing that is served: without details, as there is no object that it could mean. */
 export function notServed(): ApiReply {
-  return failure(404, 'NotFound', 'the server could not find the requested resource');
+  return failure(404, 'NotFound', 'the server could not find the requested resource', {});
 }

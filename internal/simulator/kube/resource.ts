@@ -86,8 +86,10 @@ export function conflict(resource: Resource, name: string, why: string): ApiRepl
 
 /** A field is not what it has to be. */
 export function invalid(resource: Resource, name: string, field: string, why: string): ApiReply {
+  const reason = why.startsWith('Required value') ? 'FieldValueRequired' : 'FieldValueInvalid';
   const { group, kind } = resource;
   const message = `${group === '' ? kind : `${kind}.${group}`} "${name}" is invalid: ${field}: ${why}`;
-  const causes = [{ reason: 'FieldValueInvalid', message: why, field }];
-  return failure(422, 'Invalid', message, { name, kind, ...(group === '' ? {} : { group }), causes });
+  const named = name === '' ? {} : { name };
+  const causes = [{ reason, message: why, field }];
+  return failure(422, 'Invalid', message, { ...named, kind, ...(group === '' ? {} : { group }), causes });
 }

@@ -117,7 +117,9 @@ export function replace(target: Target): ApiReply {
     return failure(400, 'BadRequest', `a ${resource.kind} with metadata was expected in the body`);
   }
   if (request.body.metadata.name !== name) {
-    return failure(400, 'BadRequest', 'the name of the object does not match the name on the URL');
+    const sent = String(request.body.metadata.name ?? '');
+    const message = `the name of the object (${sent}) does not match the name on the URL (${name})`;
+    return failure(400, 'BadRequest', message);
   }
   return write(target, () => request.body);
 }
@@ -127,8 +129,7 @@ export function patch(target: Target): ApiReply {
   const type = target.request.contentType ?? 'application/merge-patch+json';
   if (type === 'application/apply-patch+yaml') return apply(target);
   if (!/^application\/(merge-patch|strategic-merge-patch|json-patch)\+json/.test(type)) {
-    const message = `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml`;
-    return failure(415, 'UnsupportedMediaType', message);
+    return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
   try {
     return write(target, (before) => patched(before, target.request.body, type));
@@ -157,7 +158,7 @@ function apply(target: Target): ApiReply {
       field: path,
     }));
     const message = `Apply failed with ${fields.length} conflict${fields.length === 1 ? '' : 's'}: ${fields.join(', ')}`;
-    return failure(409, 'Conflict', message, { name, kind: resource.plural, causes });
+    return failure(409, 'Conflict', message, { causes });
   }
   if (before === undefined) return create({ ...target, request: { ...request, body: result.object } });
   return write(target, () => result.object);
@@ -183,7 +184,13 @@ function write(target: Target, make: (before: KubeObject) => unknown): ApiReply 
     );
   if (made.metadata.name !== name) return invalid(resource, name, 'metadata.name', 'Invalid value: field is immutable');
   const { creationTimestamp, resourceVersion: version } = before.metadata;
-  const after = { ...made, metadata: { ...made.metadata, uid, creationTimestamp, resourceVersion: version } };
+  const place = namespace === undefined ? {} : { namespace };
+  if ((made.metadata.namespace ?? namespace) !== namespace) {
+    const why = 'the namespace of the provided object does not match the namespace sent on the request';
+    return failure(400, 'BadRequest', why);
+  }
+  const kept = { uid, creationTimestamp, resourceVersion: version };
+  const after = { ...made, metadata: { ...made.metadata, ...place, ...kept } };
   // A write that changes nothing is no write: the version stays.
   if (isDryRun(request) || isDeepStrictEqual(after, before)) return { status: 200, body: after };
   const refusal = resource.update(world, { before, after });
