@@ -65,7 +65,7 @@ export type ApplyMode = 'REBOOT' | 'AUTO' | 'NO_REBOOT' | 'STAGED' | 'TRY';
 export interface ApplyRequest {
   readonly config: Secret<'machine-config'>;
   readonly mode: ApplyMode;
-  /** Validates and reports, changes nothing (but still ends a pending TRY). */
+  /** Validates and reports, changes nothing; a pending TRY goes on (seen on Talos 1.14.1). */
   readonly dryRun?: boolean;
   /** With TRY: when the machine goes back by itself. */
   readonly tryTimeoutMs?: number;

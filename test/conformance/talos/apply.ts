@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Change } from '../../../pkg/machineconfig/index.ts';
 import { renderStage } from '../../../pkg/machineconfig/index.ts';
 import { Secret } from '../../../pkg/pki/index.ts';
-import type { ApplyMode, TalosMachine } from '../../../pkg/talos/index.ts';
+import { type ApplyMode, OS_ROOT, type TalosMachine } from '../../../pkg/talos/index.ts';
 import { ALWAYS, PKI_KINDS } from './kinds.ts';
 import { type ChangeKind, changeOf } from './material.ts';
 import { eventually, failureOf, footprint, moved, PATIENT, until, withoutLostLeases } from './subject.ts';
@@ -93,6 +93,17 @@ export function applyConformance(subject: () => Subject): void {
 
       expect(await current(first)).toBe(tried);
       await until('the machine is back on its configuration', 60_000, async () => (await current(first)) === config);
+    });
+
+    it('of the Talos CAs is in force while it lasts, and no longer', async () => {
+      const { first, target } = subject();
+      const tried = await accepting(first, await changeOf('talos', target.bundle));
+      const accepted = async () => (await first.get(OS_ROOT))?.spec.accepted.length;
+
+      await first.apply({ config: secret(tried), mode: 'TRY', tryTimeoutMs: TRY_MS });
+
+      await until('the machine accepts two CAs', 60_000, async () => (await accepted()) === 2);
+      await until('the machine accepts the first one alone', 60_000, async () => (await accepted()) === 1);
     });
 
     it('stays active for good when a change is staged meanwhile', async () => {

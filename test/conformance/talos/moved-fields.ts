@@ -1,8 +1,9 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
-import type { ConfigDocuments } from './documents.ts';
+import { Secret } from '../../../pkg/pki/index.ts';
+import { type ConfigDocuments, editDocuments } from './documents.ts';
 import { KUBERNETES_ROW, seeRow } from './rows.ts';
-import { PATIENT } from './subject.ts';
+import { failureOf, PATIENT } from './subject.ts';
 import type { Subject } from './target.ts';
 
 interface Move {
@@ -74,6 +75,24 @@ export function movedFieldsConformance(subject: () => Subject): void {
         },
         moves,
       });
+    });
+
+    it('is refused for the endpoint alone, of which the service-account key has its issuer', async () => {
+      const { first } = subject();
+      const { config } = await first.configuration('active');
+      const half = editDocuments(config.expose(), (documents) => {
+        const { main } = documents;
+        const endpoint = main.getIn(['cluster', 'controlPlane', 'endpoint']);
+        const clusterName = main.getIn(['cluster', 'clusterName']);
+        main.deleteIn(['cluster', 'controlPlane']);
+        main.deleteIn(['cluster', 'clusterName']);
+        documents.add({ kind: 'KubeClusterConfig', clusterName, endpoint });
+      });
+
+      const error = await failureOf(first.apply({ config: Secret.of('machine-config', half), mode: 'NO_REBOOT' }));
+
+      expect(error).toMatchObject({ kind: 'invalid', outcome: 'not-done' });
+      expect(error.message).toContain('.cluster.serviceAccount');
     });
   });
 }
