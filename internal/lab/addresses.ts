@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:net';
+import { APID_PORT } from '../../pkg/talos/index.ts';
 import { LabError } from './lab-error.ts';
 
 /** Loopback addresses of one lab. */
@@ -45,7 +46,12 @@ export async function reserveAddresses(counts: {
     const addresses = addressesOf(block);
     const server = createServer();
     const failure = await listen(server, addresses.endpoint, KUBERNETES_PORT);
-    if (failure === undefined) return { addresses, server };
+    if (failure === undefined) {
+      if (await isUnused(addresses.controlPlane(1))) return { addresses, server };
+      // A lab that is ending has let go of its endpoint, but not of its machines.
+      server.close();
+      continue;
+    }
     if (failure === 'EADDRINUSE') continue;
     throw unusable(addresses, counts, failure);
   }
@@ -78,6 +84,14 @@ function unusable(addresses: LabAddresses, counts: Parameters<typeof allAddresse
       'and take them away again with -alias in the place of alias.',
     ].join('\n'),
   );
+}
+
+/** Whether no machine of another lab listens there. */
+async function isUnused(address: string): Promise<boolean> {
+  const probe = createServer();
+  const failure = await listen(probe, address, APID_PORT);
+  probe.close();
+  return failure !== 'EADDRINUSE';
 }
 
 /** The error's code, or nothing once the server listens. */

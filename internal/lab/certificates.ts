@@ -11,15 +11,16 @@ import {
   signRequest,
   verifyChain,
 } from '../../pkg/pki/index.ts';
-import { privateKeysOf, readFullConfiguration, signingCaOf } from './configuration.ts';
-import { type LeafSubject, leafProfile, usesOf } from './leaf-profiles.ts';
+import { asText, privateKeysOf, readFullConfiguration, signingCaOf } from './configuration.ts';
+import { inputsOf, type LeafSubject, leafProfile, usesOf } from './leaf-profiles.ts';
+import { askedNames } from './other-inputs.ts';
 import type { Certificates, LeafUse } from './served.ts';
 
 /** The certificates of one lab; `now` is its clock, in milliseconds since the epoch. */
 export function createCertificates(options: { now(): number }): Certificates {
   const cas = new Map<Fingerprint, Certificate>();
   const signers = new Map<Fingerprint, { readonly target: CaTarget; readonly ca: CertificateAndKey }>();
-  const leaves = new Map<string, CertificateAndKey>();
+  const leaves = new Map<string, { readonly leaf: CertificateAndKey; readonly inputs: string }>();
   const issuers = new Map<Fingerprint, Fingerprint>();
   const machines = new Map<string, LeafSubject>();
   const keys = new Map<Fingerprint, PrivateKeyPem>();
@@ -29,7 +30,9 @@ export function createCertificates(options: { now(): number }): Certificates {
   async function prepare(subject: LeafSubject): Promise<void> {
     const missing = [...signers.values()].flatMap(({ target, ca }) =>
       usesOf(target, subject.role)
-        .filter((use) => !leaves.has(keyOf(subject.name, use, ca.certificate.fingerprint)))
+        .filter(
+          (use) => leaves.get(keyOf(subject.name, use, ca.certificate.fingerprint))?.inputs !== inputsOf(subject, use),
+        )
         .map((use) => ({ ca, use })),
     );
     await Promise.all(
@@ -38,8 +41,9 @@ export function createCertificates(options: { now(): number }): Certificates {
         const leaf = await issueLeaf(ca, leafProfile(subject, use, options.now()));
         const key = keyOf(subject.name, use, issuer);
         // Somebody else may have prepared it meanwhile: the first one stays, as it may be on the wire.
-        if (leaves.has(key)) return;
-        leaves.set(key, leaf);
+        const inputs = inputsOf(subject, use);
+        if (leaves.get(key)?.inputs === inputs) return;
+        leaves.set(key, { leaf, inputs });
         keys.set(leaf.certificate.publicKeyFingerprint, leaf.key);
         issuers.set(leaf.certificate.fingerprint, issuer);
       }),
@@ -66,7 +70,8 @@ export function createCertificates(options: { now(): number }): Certificates {
       }
       for (const key of privateKeysOf(configuration)) keys.set(keyFingerprint(key), key);
       const { name, address, role } = machine;
-      machines.set(name, { name, address, role, endpoint: view.endpoint });
+      const token = asText(configuration.machine.token);
+      machines.set(name, { name, address, role, endpoint: view.endpoint, asked: askedNames(configuration), token });
       await Promise.all([...machines.values()].map(prepare));
     },
     issuerOf(certificate) {
@@ -79,8 +84,8 @@ export function createCertificates(options: { now(): number }): Certificates {
     },
     ca: (fingerprint) => cas.get(fingerprint),
     leaf(machine, use, issuer) {
-      const leaf = leaves.get(keyOf(machine.name, use, issuer));
-      if (leaf !== undefined) return leaf;
+      const found = leaves.get(keyOf(machine.name, use, issuer));
+      if (found !== undefined) return found.leaf;
       const why = signers.has(issuer) ? 'it signs nothing of that kind' : 'no configuration of the lab holds its key';
       throw new Error(`CA ${issuer.slice(0, 12)} has no ${use} certificate of ${machine.name}: ${why}`);
     },

@@ -1,9 +1,11 @@
+import { createPublicKey } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
 import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
 import {
   type Certificate,
   type CertificateAndKey,
   keyFits,
+  keyObjectOf,
   type PrivateKeyPem,
   parsePrivateKey,
   Secret,
@@ -115,6 +117,16 @@ export function serviceAccountKeyOf(configuration: FullConfiguration): string {
   const document = configuration.document('KubeServiceAccountConfig');
   if (document !== undefined) return asText(asFields(document.issuer).privateKey);
   return fromBase64(asFields(configuration.cluster.serviceAccount).key);
+}
+
+/** PEM of the public keys whose tokens are accepted: the signing key's own first. */
+export function acceptedServiceAccountKeys(configuration: FullConfiguration): readonly string[] {
+  const accepted = asFields(configuration.document('KubeServiceAccountConfig')?.accepted);
+  const listed = asList(accepted.publicKeys).map(asText);
+  const own = serviceAccountKeyOf(configuration);
+  if (own === '') return listed;
+  const key = createPublicKey(keyObjectOf(parsePrivateKey(own)));
+  return [key.export({ type: 'spki', format: 'pem' }).toString(), ...listed];
 }
 
 /** The certificates of a PEM text; empty where there are none. */

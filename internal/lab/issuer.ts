@@ -1,5 +1,6 @@
 import { keyFingerprint } from '../../pkg/pki/index.ts';
 import type { Issuer } from '../simulator/index.ts';
+import { otherInputs } from './other-inputs.ts';
 import type { Certificates } from './served.ts';
 
 /** The certificates of a lab as its world sees them: machines hold exactly what they show on the wire. */
@@ -10,6 +11,7 @@ export function createIssuer(certificates: Certificates): Issuer & Required<Pick
       const { certificate, key } = certificates.leaf(machine, use, ca);
       return { certificates: [certificate], keyFingerprint: keyFingerprint(key) };
     },
+    otherInputs,
     learn(machine, config) {
       // One configuration of a machine at a time, in their order; a failed one does not hold up the next.
       const before = learning.get(machine.name) ?? Promise.resolve();

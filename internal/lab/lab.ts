@@ -115,12 +115,15 @@ async function serve({ options, host, reserved, blueprint }: Serving): Promise<L
     onTrace: ({ what }) => logs.add(...attributed(world, what)),
   });
   const servers = new Map<SimMachine, readonly Served[]>();
+  let isClosed = false;
   const lab: LabWorld = {
     world,
     certificates,
     endpoint: { address: addresses.endpoint, port: KUBERNETES_PORT },
     log: (machine, line) => logs.add(machine, line),
-    changed: once(() => follow(lab, servers)),
+    changed: once(() => {
+      if (!isClosed) follow(lab, servers);
+    }),
   };
   clock.onEvent = lab.changed;
   const endpoint = forward(reserved.server, world);
@@ -128,8 +131,12 @@ async function serve({ options, host, reserved, blueprint }: Serving): Promise<L
   const close = async (): Promise<void> => {
     clock.stop();
     clock.onEvent = undefined;
-    await Promise.all([...[...servers.values()].flat().map((served) => served.close()), endpoint.close()]);
+    // What is on its way to be followed must not open what is closed here.
+    isClosed = true;
+    await Promise.all([...servers.values()].flat().map((served) => served.close()));
     servers.clear();
+    // Last: it is what keeps other labs off the addresses.
+    await endpoint.close();
   };
   try {
     follow(lab, servers);

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { LeafProfile } from '../../pkg/pki/index.ts';
+import type { AskedNames } from './other-inputs.ts';
 import type { LeafUse } from './served.ts';
 
 /** Whom a leaf is for. */
@@ -9,6 +11,18 @@ export interface LeafSubject {
   readonly role: 'controlplane' | 'worker';
   /** The cluster endpoint as the configuration has it, such as `https://10.0.0.1:6443`. */
   readonly endpoint: string | undefined;
+  /** What its configuration asks for besides. */
+  readonly asked: AskedNames;
+  /** The trustd token: another one makes Talos issue the certificates of its own API anew. */
+  readonly token: string;
+}
+
+/** What a certificate follows from besides its CA: where it differs, another one is issued. */
+export function inputsOf(subject: LeafSubject, use: LeafUse): string {
+  const { asked, token, endpoint } = subject;
+  if (use === 'kube-apiserver') return JSON.stringify([endpoint, asked.apiServer]);
+  const isTalos = use === 'apid-server' || use === 'apid-client' || use === 'trustd-server';
+  return isTalos ? JSON.stringify([token, asked.machine]) : '';
 }
 
 /** Longer than any rehearsal. Real ones live a day (Talos API), a year (Kubernetes) or ten (etcd) and are renewed; a lab's are not. */
@@ -41,13 +55,14 @@ export function leafProfile(subject: LeafSubject, use: LeafUse, now: number): Le
   const base = { now, validityMs: VALIDITY_MS, backdateMs: 5 * 60_000 };
   const enciphers = { ...base, keyUsages: ['digitalSignature', 'keyEncipherment'] as const };
   const names = { ips: [...new Set([address, '127.0.0.1'])], dns: [name] };
+  const ownNames = withAsked(names, subject.asked.machine);
   switch (use) {
     case 'apid-server':
-      return { ...base, ...names, subject: { cn: name }, usages: ['server'] };
+      return { ...base, ...ownNames, subject: { cn: name }, usages: ['server'] };
     case 'apid-client':
       return { ...base, subject: { o: ['os:impersonator'], cn: name }, usages: ['client'] };
     case 'trustd-server':
-      return { ...enciphers, ...names, subject: { cn: name }, usages: ['server'] };
+      return { ...enciphers, ...ownNames, subject: { cn: name }, usages: ['server'] };
     case 'etcd-server':
       return { ...enciphers, ...etcdNames(subject), subject: { cn: name }, usages: ['server', 'client'] };
     case 'etcd-peer':
@@ -86,19 +101,26 @@ function etcdNames({ name, address }: LeafSubject): Pick<LeafProfile, 'ips' | 'd
   return { ips: [...new Set([address, '127.0.0.1', '::1'])], dns: [name, 'localhost'] };
 }
 
-function apiServerNames({ name, address, endpoint }: LeafSubject): Pick<LeafProfile, 'ips' | 'dns'> {
+/** Names and addresses with those that a configuration asks for. */
+function withAsked(
+  { ips, dns }: { readonly ips: readonly string[]; readonly dns: readonly string[] },
+  asked: readonly string[],
+): { readonly ips: readonly string[]; readonly dns: readonly string[] } {
+  const isAddress = (name: string): boolean => isIP(name) !== 0;
+  return {
+    ips: [...new Set([...ips, ...asked.filter(isAddress)])],
+    dns: [...new Set([...dns, ...asked.filter((name) => !isAddress(name))])],
+  };
+}
+
+function apiServerNames({ name, address, endpoint, asked }: LeafSubject): Pick<LeafProfile, 'ips' | 'dns'> {
   const host = hostOf(endpoint);
   const service = 'kubernetes.default.svc';
-  const isIp = host !== undefined && (/^[\d.]+$/.test(host) || host.includes(':'));
-  return {
-    ips: [...new Set([address, '127.0.0.1', API_SERVICE_IP, ...(isIp ? [host] : [])])],
-    dns: [
-      ...new Set([
-        ...['kubernetes', 'kubernetes.default', service, `${service}.cluster.local`, 'localhost', name],
-        ...(host === undefined || isIp ? [] : [host]),
-      ]),
-    ],
+  const own = {
+    ips: [address, '127.0.0.1', API_SERVICE_IP],
+    dns: ['kubernetes', 'kubernetes.default', service, `${service}.cluster.local`, 'localhost', name],
   };
+  return withAsked(own, [...(host === undefined ? [] : [host]), ...asked.apiServer]);
 }
 
 function hostOf(endpoint: string | undefined): string | undefined {

@@ -30,6 +30,7 @@ interface Port {
  */
 export function serveTalos(lab: LabWorld, machine: SimMachine): Served {
   let boot: Boot | undefined;
+  const firstEndpoint = machine.view.endpoint;
   let identity = '';
   const proxy = createProxy({
     port: APID_PORT,
@@ -81,7 +82,7 @@ export function serveTalos(lab: LabWorld, machine: SimMachine): Served {
       proxy.close();
       return;
     }
-    if (boot?.id !== machine.bootId) boot = createBoot(lab, machine);
+    if (boot?.id !== machine.bootId) boot = createBoot(lab, machine, firstEndpoint);
     boot.observe();
     const next = JSON.stringify([machine.api.issuer, machine.api.accepted.map(({ fingerprint }) => fingerprint)]);
     if (next !== identity) proxy.flush();

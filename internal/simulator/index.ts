@@ -19,6 +19,7 @@ export type { Happening } from './happenings.ts';
 export type { CertificateUse, Holder, Issuer } from './issuer.ts';
 export { type ApiReply, type ApiRequest, answer } from './kube-api.ts';
 export type { SimMachine } from './machine.ts';
+export type { OtherInputs } from './material.ts';
 export { createMint, type Mint, WORLD_START } from './mint.ts';
 export { pairsOfFaults, recoveryFaults, singleFaults } from './plans.ts';
 export { createRandom, type Random } from './random.ts';

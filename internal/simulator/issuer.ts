@@ -1,5 +1,6 @@
 import type { Fingerprint } from '../../pkg/pki/index.ts';
 import type { CertificatesOfKey } from '../../pkg/talos/index.ts';
+import type { OtherInputs } from './material.ts';
 
 /** What a certificate of a machine is for. */
 export type CertificateUse =
@@ -36,4 +37,6 @@ export interface Issuer {
     machine: { readonly name: string; readonly address: string; readonly role: 'controlplane' | 'worker' },
     config: string,
   ): Promise<void>;
+  /** What a configuration says besides its CAs. Absent where nothing else is ever changed, as in a search. */
+  otherInputs?(config: string): OtherInputs;
 }

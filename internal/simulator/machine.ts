@@ -1,6 +1,6 @@
 import { type MachineConfigView, readMachineConfig } from '../../pkg/machineconfig/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
-import { type Material, materialOf } from './material.ts';
+import { type Material, materialOf, type OtherInputs } from './material.ts';
 
 /** A process of a machine; another instance each time it starts. */
 export interface Running {
@@ -97,6 +97,8 @@ export interface SimMachine {
   view: MachineConfigView;
   /** What its controllers have made of the configuration. */
   taken: Material;
+  /** What they have made of the rest of it; undefined in worlds where nothing but CAs changes. */
+  others: OtherInputs | undefined;
   /** What apid serves and accepts; on a worker, what trustd gave it. */
   api: { issuer: Fingerprint; accepted: readonly Certificate[] };
   /** COSI versions by type; they start again with every boot. */
@@ -153,6 +155,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
     endTrial: undefined,
     view,
     taken,
+    others: undefined,
     api: { issuer: talos.fingerprint, accepted: taken.talos.accepted },
     versions: new Map(),
     kubelet: {

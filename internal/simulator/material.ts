@@ -14,6 +14,27 @@ export interface Material {
   readonly kubernetesKey: string;
 }
 
+/**
+ * What a configuration says besides its CAs, as texts that are equal where Talos's
+ * controllers would make the same of it.
+ */
+export interface OtherInputs {
+  /** What the certificates of apid and trustd are made of: token, names. */
+  readonly talos: string;
+  /** Names of the machine that it asks for. */
+  readonly machineNames: string;
+  /** Everything else that KubernetesRootSecrets holds. */
+  readonly kubernetes: string;
+  /** Names of the API server that it asks for, the endpoint's among them. */
+  readonly apiServerNames: string;
+  /** What the kubelet is started with. */
+  readonly kubelet: string;
+  /** Image, arguments and subnets of etcd. */
+  readonly etcd: string;
+  /** The rules of encryption at rest; undefined where they cannot be made into a file. */
+  readonly encryption: string | undefined;
+}
+
 /** A CA that signs on this machine, and everything that is accepted. */
 export interface CaMaterial {
   readonly issuing: Certificate;

@@ -1,6 +1,6 @@
 import type { Fingerprint } from '../../pkg/pki/index.ts';
 import { bootIdOf, bump, minorOf, type SimMachine, viewOf } from './machine.ts';
-import { materialOf, prints } from './material.ts';
+import { materialOf, type OtherInputs, prints } from './material.ts';
 import { draw, type Span } from './timing.ts';
 import type { World } from './world.ts';
 
@@ -75,21 +75,23 @@ export function takeUp(world: World, machine: SimMachine): void {
   const before = machine.taken;
   const next = materialOf(machine.view, minorOf(machine));
   machine.taken = next;
+  const others = takeOthers(world, machine);
   world.trace(`${machine.name} took its configuration`);
   if (
+    others.has('talos') ||
     prints(before.talos.accepted).join() !== prints(next.talos.accepted).join() ||
     before.talos.issuing?.fingerprint !== next.talos.issuing?.fingerprint
   ) {
     bump(machine, 'OSRoot');
     renewApi(world, machine);
   }
-  if (prints(before.kubelet).join() !== prints(next.kubelet).join()) {
+  if (others.has('kubelet') || prints(before.kubelet).join() !== prints(next.kubelet).join()) {
     bump(machine, 'KubeletSecrets');
     restartKubelet(world, machine);
   }
   const { plane } = machine;
   if (plane === undefined) return;
-  if (before.kubernetesKey !== next.kubernetesKey) {
+  if (others.has('kubernetes') || before.kubernetesKey !== next.kubernetesKey) {
     bump(machine, 'KubernetesRoot', 'KubernetesSecrets', 'KubernetesDynamicCerts', 'SecretStatus');
     restartStaticPods(world, machine);
   }
@@ -102,6 +104,27 @@ export function takeUp(world: World, machine: SimMachine): void {
     }
     world.etcd.update();
   }
+}
+
+/** Resources that follow from one input alone. */
+const ALONE: readonly (readonly [keyof OtherInputs, readonly string[]])[] = [
+  ['machineNames', ['CertSAN/api']],
+  ['apiServerNames', ['CertSAN/k8s']],
+  ['etcd', ['EtcdConfig', 'EtcdSpec']],
+  ['encryption', ['EtcdEncryptionConfig']],
+];
+
+/** Takes up what a configuration says besides its CAs, and tells which of it is new. */
+function takeOthers(world: World, machine: SimMachine): ReadonlySet<keyof OtherInputs> {
+  const before = machine.others;
+  const next = world.mint.otherInputs?.(machine.config);
+  if (before === undefined || next === undefined) return new Set();
+  // Rules that cannot be made into a file leave the file that is there.
+  machine.others = { ...next, encryption: next.encryption ?? before.encryption };
+  const differs = (name: keyof OtherInputs): boolean => machine.others?.[name] !== before[name];
+  const changed = new Set((Object.keys(next) as (keyof OtherInputs)[]).filter(differs));
+  for (const [name, types] of ALONE) if (changed.has(name)) bump(machine, ...types);
+  return changed;
 }
 
 function etcdKey({ etcd }: SimMachine['taken']): string {
@@ -287,6 +310,7 @@ export function powerOn(world: World, machine: SimMachine): void {
   machine.view = viewOf(machine.config, machine.name);
   machine.versions.clear();
   machine.taken = materialOf(machine.view, minorOf(machine));
+  machine.others = world.mint.otherInputs?.(machine.config);
   if (machine.plane !== undefined) machine.plane.podsDue = false;
   renewApi(world, machine);
   world.trace(`${machine.name} up in boot ${machine.boot}`);

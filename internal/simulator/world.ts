@@ -125,6 +125,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
       elapsed: clock.monotonic(),
       uid: `node-${name}-${made}`,
     });
+    machine.others = mint.otherInputs?.(config);
     machines.push(machine);
     machines.sort((a, b) => (a.role === b.role ? (a.name < b.name ? -1 : 1) : a.role === 'controlplane' ? -1 : 1));
     return machine;

@@ -15,6 +15,8 @@ export interface BootFacts {
   readonly startedAt: number;
   readonly services: ServiceLog;
   status(): MachineStatus;
+  /** The cluster's endpoint when the lab began. */
+  readonly firstEndpoint: string | undefined;
   /** When the container of a static pod was started, in milliseconds since the epoch. */
   podStartedAt(app: string): number;
   /** The configuration that runs, keys included. */
@@ -55,7 +57,7 @@ const REBOOT_PHASES: readonly (readonly [phase: string, task: string])[] = [
  * The boot that a machine is in. One that is there when the lab begins has been up
  * for long; any other one is followed from its first moment.
  */
-export function createBoot(lab: LabWorld, machine: SimMachine): Boot {
+export function createBoot(lab: LabWorld, machine: SimMachine, firstEndpoint: string | undefined): Boot {
   const { world } = lab;
   const now = (): number => world.clock.now();
   const services = createServiceLog();
@@ -130,6 +132,7 @@ export function createBoot(lab: LabWorld, machine: SimMachine): Boot {
     machine,
     id: machine.bootId,
     startedAt: now(),
+    firstEndpoint,
     services,
     status,
     podStartedAt,

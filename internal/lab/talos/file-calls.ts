@@ -61,15 +61,25 @@ function logOf({ services }: Boot, id: string): string[] | undefined {
 }
 
 /** A new administrator's certificate in a kubeconfig, at each call. */
-async function kubeconfigOf({ lab, machine }: Boot): Promise<Buffer> {
+async function kubeconfigOf(boot: Boot): Promise<Buffer> {
+  const { lab, machine } = boot;
   const ca = machine.taken.kubernetes;
   if (ca === undefined) throw new GrpcError(CODE.failedPrecondition, 'k8s API server CA config is not set');
   const profile = kubernetesAdminProfile({ now: lab.world.clock.now() });
   const { certificate, key } = await lab.certificates.issue(ca.issuing.fingerprint, profile);
   const clusterName = machine.view.clusterName ?? '';
-  // The lab's own endpoint stands for the one in the configuration, which may lead to a real cluster.
-  const server = `https://${lab.endpoint.address}:${lab.endpoint.port}`;
+  const server = apiServerOf(boot);
   return Buffer.from(kubeconfigText({ clusterName, server, trust: ca.accepted, certificate, key: key.expose() }));
+}
+
+/**
+ * The lab's own endpoint stands for the one that the machines began with, which may
+ * lead to a real cluster; one that was configured since is given as it is.
+ */
+function apiServerOf({ lab, machine, firstEndpoint }: Boot): string {
+  const { endpoint } = machine.view;
+  if (endpoint !== undefined && endpoint !== firstEndpoint) return endpoint;
+  return `https://${lab.endpoint.address}:${lab.endpoint.port}`;
 }
 
 const BLOCK_BYTES = 512;

@@ -1,4 +1,6 @@
 import { writeCertificates } from '../../../pkg/pki/index.ts';
+import { asText } from '../configuration.ts';
+import { kubePrismPort } from '../other-inputs.ts';
 import type { Boot } from './boot.ts';
 
 type Content = (boot: Boot) => string | undefined;
@@ -22,6 +24,7 @@ const FILES: Readonly<Record<string, Content>> = {
   '/system/secrets/etcd/ca.crt': etcdTrust,
   '/system/secrets/kubernetes/kube-apiserver/etcd-client-ca.crt': etcdTrust,
   '/etc/kubernetes/pki/ca.crt': ({ machine }) => writeCertificates(machine.taken.kubelet),
+  '/etc/kubernetes/bootstrap-kubeconfig': (boot) => bootstrapKubeconfig(boot),
   '/var/lib/kubelet/pki/kubelet-client-current.pem': ({ lab, machine }) => {
     const issuer = machine.kubelet.clientIssuer;
     if (issuer === undefined) return undefined;
@@ -29,6 +32,27 @@ const FILES: Readonly<Record<string, Content>> = {
     return certificate.pem + key.expose();
   },
 };
+
+/** With what a kubelet without a certificate asks for one: the bootstrap token, through KubePrism. */
+function bootstrapKubeconfig({ machine, configuration }: Boot): string {
+  const token = asText(configuration().cluster.token);
+  const trust = Buffer.from(writeCertificates(machine.taken.kubelet)).toString('base64');
+  const server = `https://127.0.0.1:${kubePrismPort(configuration())}`;
+  return [
+    ...['apiVersion: v1', 'kind: Config', 'clusters:', '- name: local', '  cluster:'],
+    ...[`    server: ${server}`, `    certificate-authority-data: ${trust}`],
+    ...['users:', '- name: kubelet', '  user:', `    token: ${token}`],
+    ...[
+      'contexts:',
+      '- context:',
+      '    cluster: local',
+      '    user: kubelet',
+      '  name: local',
+      'current-context: local',
+      '',
+    ],
+  ].join('\n');
+}
 
 /** The content of a file; undefined where there is none. */
 export function fileOf(boot: Boot, path: string): Buffer | 'directory' | undefined {

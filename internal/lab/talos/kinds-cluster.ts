@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import { IdentitySpec, InfoSpec, MemberSpec } from '../../../proto/generated/talos/resources/cluster.ts';
 import { MachineType } from '../../../proto/generated/talos/resources/enums.ts';
 import {
+  ConfigSpec,
   MemberSpec as EtcdMemberSpec,
   PKIStatusSpec,
   SpecSpec,
 } from '../../../proto/generated/talos/resources/etcd.ts';
 import { memberIdOf, type SimMachine } from '../../simulator/index.ts';
+import { asFields, asList, asText } from '../configuration.ts';
 import { addressBytes } from './address.ts';
-import type { Kind } from './resource-store.ts';
+import type { BootFacts } from './boot.ts';
+import type { Kind, MadeResource } from './resource-store.ts';
 
 /** The machines of the cluster as discovery knows them, and etcd. */
 export const CLUSTER_KINDS: readonly Kind[] = [
@@ -83,35 +86,16 @@ export const CLUSTER_KINDS: readonly Kind[] = [
     },
   },
   {
+    type: 'EtcdConfigs.etcd.talos.dev',
+    namespace: 'etcd',
+    display: 'EtcdConfig',
+    list: (facts) => (facts.machine.plane === undefined ? [] : [etcdConfig(facts)]),
+  },
+  {
     type: 'EtcdSpecs.etcd.talos.dev',
     namespace: 'etcd',
     display: 'EtcdSpec',
-    list({ machine }) {
-      if (machine.plane === undefined) return [];
-      const addresses = [{ ip: addressBytes(machine.address) }];
-      const image = 'registry.k8s.io/etcd:v3.6.12';
-      return [
-        {
-          id: 'etcd',
-          proto: SpecSpec.encode({
-            name: machine.name,
-            advertisedAddresses: addresses,
-            image,
-            listenPeerAddresses: addresses,
-            listenClientAddresses: addresses,
-            extraArgs: {},
-          }).finish(),
-          yaml: {
-            name: machine.name,
-            advertisedAddresses: [machine.address],
-            listenPeerAddresses: [machine.address],
-            listenClientAddresses: [machine.address],
-            image,
-            extraArgs: {},
-          },
-        },
-      ];
-    },
+    list: (facts) => (facts.machine.plane === undefined ? [] : [etcdSpec(facts)]),
   },
   {
     type: 'PKIStatuses.etcd.talos.dev',
@@ -135,6 +119,46 @@ export const CLUSTER_KINDS: readonly Kind[] = [
     },
   },
 ];
+
+const ETCD_IMAGE = 'registry.k8s.io/etcd:v3.6.12';
+
+/** What the configuration says of etcd besides its CA. */
+function etcdFields({ configuration }: BootFacts) {
+  const etcd = asFields(configuration().cluster.etcd);
+  const texts = (value: unknown): string[] => asList(value).map(asText);
+  const extraArgs = Object.fromEntries(
+    Object.entries(asFields(etcd.extraArgs)).map(([name, value]) => [
+      name,
+      { values: Array.isArray(value) ? texts(value) : [asText(value)] },
+    ]),
+  );
+  return {
+    image: asText(etcd.image) || ETCD_IMAGE,
+    advertiseValidSubnets: texts(etcd.advertisedSubnets),
+    listenValidSubnets: texts(etcd.listenSubnets),
+    extraArgs,
+  };
+}
+
+function etcdConfig(facts: BootFacts): MadeResource {
+  const spec = { ...etcdFields(facts), advertiseExcludeSubnets: [], listenExcludeSubnets: [] };
+  const version = facts.machine.versions.get('EtcdConfig') ?? 1n;
+  return { id: 'etcd', version, proto: ConfigSpec.encode(spec).finish(), yaml: spec };
+}
+
+function etcdSpec(facts: BootFacts): MadeResource {
+  const { machine } = facts;
+  const { image, extraArgs } = etcdFields(facts);
+  const own = [{ ip: addressBytes(machine.address) }];
+  const addresses = { advertisedAddresses: own, listenPeerAddresses: own, listenClientAddresses: own };
+  const texts = Object.fromEntries(Object.keys(addresses).map((name) => [name, [machine.address]]));
+  return {
+    id: 'etcd',
+    version: machine.versions.get('EtcdSpec') ?? 1n,
+    proto: SpecSpec.encode({ name: machine.name, image, extraArgs, ...addresses }).finish(),
+    yaml: { name: machine.name, ...texts, image, extraArgs },
+  };
+}
 
 /** The identity of a machine in discovery; stays over boots. */
 function nodeIdOf({ name, address }: SimMachine): string {

@@ -3,6 +3,7 @@ import {
   NodenameSpec,
   NodeStatusSpec,
   SecretsStatusSpec,
+  StaticPodSpec,
   StaticPodStatusSpec,
 } from '../../../proto/generated/talos/resources/k8s.ts';
 import { containerId, type SimMachine } from '../../simulator/index.ts';
@@ -55,6 +56,32 @@ export const KUBERNETES_KINDS: readonly Kind[] = [
     list: (facts) => Object.keys(facts.machine.podsReady).map((app) => podStatus(facts, app)),
   },
   {
+    type: 'StaticPods.kubernetes.talos.dev',
+    namespace: 'k8s',
+    display: 'StaticPod',
+    list: (facts) =>
+      onPlanes(
+        facts.machine,
+        Object.keys(facts.machine.podsReady).map((app) => staticPod(facts, app)),
+      ),
+  },
+  {
+    type: 'EtcdEncryptionConfigs.kubernetes.talos.dev',
+    namespace: 'k8s',
+    display: 'EtcdEncryptionConfig',
+    isSensitive: true,
+    list: ({ machine }) =>
+      onPlanes(machine, [
+        {
+          id: 'k8s',
+          version: machine.versions.get('EtcdEncryptionConfig') ?? 1n,
+          // Nobody reads it typed: it is there for people and for its version.
+          proto: Buffer.alloc(0),
+          yaml: { configuration: machine.others?.encryption ?? '' },
+        },
+      ]),
+  },
+  {
     type: 'SecretStatuses.kubernetes.talos.dev',
     namespace: 'controlplane',
     display: 'SecretStatus',
@@ -87,6 +114,22 @@ export const KUBERNETES_KINDS: readonly Kind[] = [
 
 function onPlanes(machine: SimMachine, made: MadeResource[]): MadeResource[] {
   return machine.plane === undefined ? [] : made;
+}
+
+/** The manifest of a static pod: another one where the files that it reads have changed. */
+function staticPod({ machine }: BootFacts, app: string): MadeResource {
+  const secrets = String(machine.versions.get('KubernetesSecrets') ?? 1n);
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: app,
+      namespace: 'kube-system',
+      annotations: { 'talos.dev/secrets-version': secrets, 'talos.dev/config-version': '1' },
+    },
+    spec: { containers: [{ name: app, command: [`/usr/local/bin/${app}`] }] },
+  };
+  return { id: app, proto: StaticPodSpec.encode({ pod }).finish(), yaml: pod };
 }
 
 /** The PodStatus of a static pod, as the kubelet told it last. */

@@ -1,5 +1,5 @@
-import { createPublicKey } from 'node:crypto';
-import { type Certificate, type Fingerprint, keyObjectOf, parsePrivateKey } from '../../../pkg/pki/index.ts';
+import { isIP } from 'node:net';
+import type { Certificate, Fingerprint } from '../../../pkg/pki/index.ts';
 import type {
   ApiCertificates,
   CertificatesOfKey,
@@ -13,6 +13,7 @@ import type {
 } from '../../../pkg/talos/index.ts';
 import {
   APICertsSpec,
+  CertSANSpec,
   EtcdCertsSpec,
   EtcdRootSpec,
   KubeletSpec,
@@ -23,8 +24,9 @@ import {
   TrustdCertsSpec,
 } from '../../../proto/generated/talos/resources/secrets.ts';
 import { type CertificateUse, specOf } from '../../simulator/index.ts';
-import { asFields, asList, asText, type FullConfiguration, serviceAccountKeyOf } from '../configuration.ts';
+import { acceptedServiceAccountKeys, asFields, asText, serviceAccountKeyOf } from '../configuration.ts';
 import { kubeconfigText } from '../credentials.ts';
+import { askedNames } from '../other-inputs.ts';
 import { addressBytes } from './address.ts';
 import type { BootFacts } from './boot.ts';
 import type { Kind, MadeResource } from './resource-store.ts';
@@ -110,6 +112,13 @@ export const SECRET_KINDS: readonly Kind[] = [
     const named = Object.entries(pairs).map(([name, pair]) => [name.replace('Api', 'API'), pair && textOf(pair)]);
     return { proto: EtcdCertsSpec.encode(pairs).finish(), yaml: Object.fromEntries(named) };
   }),
+  {
+    type: 'CertSANs.secrets.talos.dev',
+    namespace: 'secrets',
+    display: 'CertSAN',
+    isSensitive: true,
+    list: certificateNames,
+  },
   secretKind('KubernetesRootSecrets', 'KubernetesRootSecret', 'k8s', kubernetesRoot),
   secretKind('KubernetesDynamicCerts', 'KubernetesDynamicCert', 'k8s-dynamic-certs', kubernetesDynamic),
   {
@@ -150,7 +159,7 @@ function kubernetesRoot(facts: BootFacts, spec: KubernetesRoot): Pick<MadeResour
   const acceptedAggregatorCAs = listOf(spec.acceptedAggregator);
   const [bootstrapTokenId = '', bootstrapTokenSecret = ''] = asText(configuration.cluster.token).split('.');
   const serviceAccount = { key: Buffer.from(serviceAccountKeyOf(configuration)) };
-  const accepted = acceptedKeysOf(configuration);
+  const accepted = acceptedServiceAccountKeys(configuration);
   const encryption = configuration.document('KubeEtcdEncryptionConfig');
   const etcdEncryptionConfig = encryption === undefined ? undefined : asFields(encryption.config);
   const secretbox = asText(configuration.cluster.secretboxEncryptionSecret);
@@ -201,19 +210,6 @@ function kubernetesRoot(facts: BootFacts, spec: KubernetesRoot): Pick<MadeResour
   };
 }
 
-/** The issuer's own public key, then those that are accepted besides. */
-function acceptedKeysOf(configuration: FullConfiguration): string[] {
-  const document = configuration.document('KubeServiceAccountConfig');
-  const own = serviceAccountKeyOf(configuration);
-  const listed = asList(asFields(document?.accepted).publicKeys).map(asText);
-  if (own === '') return listed;
-  const ownPublic = createPublicKey(keyObjectOf(parsePrivateKey(own))).export({
-    type: 'spki',
-    format: 'pem',
-  }) as string;
-  return [ownPublic, ...listed];
-}
-
 function kubernetesDynamic(
   facts: BootFacts,
   spec: KubernetesDynamicCertificates,
@@ -229,6 +225,24 @@ function kubernetesDynamic(
       ...(frontProxy && { frontProxy: textOf(frontProxy) }),
     },
   };
+}
+
+/** The names that certificates of the machine, and of the API server on it, are for. */
+function certificateNames(facts: BootFacts): MadeResource[] {
+  const { machine } = facts;
+  const asked = askedNames(facts.configuration());
+  const made = (id: string, names: readonly string[]): MadeResource => {
+    const ips = [machine.address, ...names.filter((name) => isIP(name) !== 0)];
+    const dnsNames = [machine.name, ...names.filter((name) => isIP(name) === 0)];
+    const addresses = ips.map((ip) => ({ ip: addressBytes(ip) }));
+    return {
+      id,
+      version: machine.versions.get(`CertSAN/${id}`) ?? 1n,
+      proto: CertSANSpec.encode({ iPs: addresses, dnsNames, fqdn: machine.name }).finish(),
+      yaml: { ips, dnsNames, fqdn: machine.name },
+    };
+  };
+  return [made('api', asked.machine), ...(machine.plane === undefined ? [] : [made('k8s', asked.apiServer)])];
 }
 
 function kubernetesSecrets({ lab, machine }: BootFacts): MadeResource[] {

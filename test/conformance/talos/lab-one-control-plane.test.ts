@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { applyConformance } from './apply.ts';
 import { callsConformance } from './calls.ts';
+import { clusterFieldsConformance } from './cluster-fields.ts';
+import { etcdFieldsConformance } from './etcd-fields.ts';
 import { faultsConformance } from './faults.ts';
 import { labTarget } from './lab-target.ts';
 import { pkiConformance } from './pki.ts';
 import { openSubject } from './subject.ts';
+import { trustdConformance } from './trustd.ts';
 
 describe('a lab, one control plane', () => {
   let subject: ReturnType<typeof openSubject>;
@@ -22,6 +25,9 @@ describe('a lab, one control plane', () => {
 
   callsConformance(() => subject);
   applyConformance(() => subject);
+  trustdConformance(() => subject);
+  clusterFieldsConformance(() => subject);
+  etcdFieldsConformance(() => subject);
   faultsConformance(() => subject);
   pkiConformance(() => subject);
 });

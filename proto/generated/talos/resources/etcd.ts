@@ -23,6 +23,20 @@ export interface SpecSpec_ExtraArgsEntry {
   value: ArgValues | undefined;
 }
 
+export interface ConfigSpec {
+  advertiseValidSubnets: string[];
+  advertiseExcludeSubnets: string[];
+  image: string;
+  listenValidSubnets: string[];
+  listenExcludeSubnets: string[];
+  extraArgs: { [key: string]: ArgValues };
+}
+
+export interface ConfigSpec_ExtraArgsEntry {
+  key: string;
+  value: ArgValues | undefined;
+}
+
 export interface ArgValues {
   values: string[];
 }
@@ -281,6 +295,208 @@ export const SpecSpec_ExtraArgsEntry: MessageFns<SpecSpec_ExtraArgsEntry> = {
   },
   fromPartial(object: DeepPartial<SpecSpec_ExtraArgsEntry>): SpecSpec_ExtraArgsEntry {
     const message = createBaseSpecSpec_ExtraArgsEntry();
+    message.key = object.key ?? "";
+    message.value = (object.value !== undefined && object.value !== null)
+      ? ArgValues.fromPartial(object.value)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseConfigSpec(): ConfigSpec {
+  return {
+    advertiseValidSubnets: [],
+    advertiseExcludeSubnets: [],
+    image: "",
+    listenValidSubnets: [],
+    listenExcludeSubnets: [],
+    extraArgs: {},
+  };
+}
+
+export const ConfigSpec: MessageFns<ConfigSpec> = {
+  encode(message: ConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.advertiseValidSubnets) {
+      writer.uint32(10).string(v!);
+    }
+    for (const v of message.advertiseExcludeSubnets) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.image !== "") {
+      writer.uint32(26).string(message.image);
+    }
+    for (const v of message.listenValidSubnets) {
+      writer.uint32(42).string(v!);
+    }
+    for (const v of message.listenExcludeSubnets) {
+      writer.uint32(50).string(v!);
+    }
+    globalThis.Object.entries(message.extraArgs).forEach(([key, value]: [string, ArgValues]) => {
+      ConfigSpec_ExtraArgsEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.advertiseValidSubnets.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.advertiseExcludeSubnets.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.image = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.listenValidSubnets.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.listenExcludeSubnets.push(reader.string());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            const entry7 = ConfigSpec_ExtraArgsEntry.decode(reader, reader.uint32());
+            if (entry7.value !== undefined) {
+              message.extraArgs[entry7.key] = entry7.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ConfigSpec>): ConfigSpec {
+    return ConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ConfigSpec>): ConfigSpec {
+    const message = createBaseConfigSpec();
+    message.advertiseValidSubnets = object.advertiseValidSubnets?.map((e) => e) || [];
+    message.advertiseExcludeSubnets = object.advertiseExcludeSubnets?.map((e) => e) || [];
+    message.image = object.image ?? "";
+    message.listenValidSubnets = object.listenValidSubnets?.map((e) => e) || [];
+    message.listenExcludeSubnets = object.listenExcludeSubnets?.map((e) => e) || [];
+    message.extraArgs = (globalThis.Object.entries(object.extraArgs ?? {}) as [string, ArgValues][]).reduce(
+      (acc: { [key: string]: ArgValues }, [key, value]: [string, ArgValues]) => {
+        if (value !== undefined) {
+          acc[key] = ArgValues.fromPartial(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseConfigSpec_ExtraArgsEntry(): ConfigSpec_ExtraArgsEntry {
+  return { key: "", value: undefined };
+}
+
+export const ConfigSpec_ExtraArgsEntry: MessageFns<ConfigSpec_ExtraArgsEntry> = {
+  encode(message: ConfigSpec_ExtraArgsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== undefined) {
+      ArgValues.encode(message.value, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ConfigSpec_ExtraArgsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseConfigSpec_ExtraArgsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = ArgValues.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ConfigSpec_ExtraArgsEntry>): ConfigSpec_ExtraArgsEntry {
+    return ConfigSpec_ExtraArgsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ConfigSpec_ExtraArgsEntry>): ConfigSpec_ExtraArgsEntry {
+    const message = createBaseConfigSpec_ExtraArgsEntry();
     message.key = object.key ?? "";
     message.value = (object.value !== undefined && object.value !== null)
       ? ArgValues.fromPartial(object.value)
