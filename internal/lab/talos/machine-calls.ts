@@ -83,7 +83,15 @@ export const MACHINE_ROUTES: readonly Route<Session>[] = [
           processes: boot.services
             .list()
             .filter(({ state }) => state === 'Running')
-            .map(({ id }, index) => ({ pid: index + 2, ppid: 1, state: 'S', threads: 1, command: id, executable: id })),
+            .map(({ id }, index) => ({
+              pid: index + 2,
+              ppid: 1,
+              state: 'S',
+              threads: 1,
+              command: id,
+              executable: id,
+              args: id,
+            })),
         },
       ],
     }),

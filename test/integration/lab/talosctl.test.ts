@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,7 +103,7 @@ describeReal('talosctl on a lab', { tools: ['talosctl'] }, () => {
     expect(machine('cp1').config).toMatch(/^# by hand\n[\s\S]*vm\.swappiness/);
   });
 
-  it('an invalid configuration is refused, and mode reboot as well', async () => {
+  it('an invalid configuration is refused, with the field that Talos does not know', async () => {
     const file = join(folder, 'broken.yaml');
     await writeFile(file, `${machine('cp1').config.replace('machine:\n', 'machine:\n    nonesuch: 1\n')}`);
 
@@ -112,6 +113,40 @@ describeReal('talosctl on a lab', { tools: ['talosctl'] }, () => {
       1,
       expect.stringContaining('unknown keys found during decoding: machine.nonesuch'),
     ]);
+  });
+
+  it.each([
+    [['time'], '127.77.'],
+    [['containers', '--namespace', 'cri'], 'NAMESPACE'],
+    [['processes'], 'kubelet'],
+    [['memory'], 'NODE'],
+    [['etcd', 'defrag'], ''],
+    [['get', 'kubeletsecrets'], 'KubeletSecret'],
+    [['get', 'machinestatus', '-o', 'json'], '"stage": "running"'],
+  ] as const)('%s answers', async (args, expected) => {
+    expect(await printed(...args)).toContain(expected);
+  });
+
+  it('service restarts the kubelet and nothing else; a watch sees it go and come', async () => {
+    const watch = spawn(toolPath('talosctl'), [
+      ...['--talosconfig', join(folder, 'talosconfig'), '-n', addressOf('w1')],
+      ...['get', 'services', 'kubelet', '-w'],
+    ]);
+    let seen = '';
+    watch.stdout.on('data', (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+    try {
+      await expect.poll(() => seen, { timeout: 60_000 }).toMatch(/\+ .*kubelet/);
+
+      await printed('service', 'kubelet', 'restart', '-n', addressOf('w1'));
+      const etcd = await talosctl(['service', 'etcd', 'restart', '-n', addressOf('cp1')]);
+
+      expect(etcd.stderr).toContain('service "etcd" doesn\'t support restart operation via API');
+      await expect.poll(() => seen, { timeout: 60_000 }).toMatch(/- .*kubelet[\s\S]*\+ .*kubelet/);
+    } finally {
+      watch.kill();
+    }
   });
 
   it('kubeconfig writes one that trusts the Kubernetes CA', async () => {
