@@ -20,6 +20,7 @@ import {
 } from './end-state.ts';
 import { findKeyBytes, keysOf } from './key-scan.ts';
 import { type ObservedRotation, observeRotation } from './observed-rotation.ts';
+import { summaryOf } from './summary.ts';
 
 /**
  * The rotation of all four CAs of a cluster of three control planes and a worker,
@@ -35,6 +36,9 @@ export function rotateAllSuite(given: () => TalosCluster): void {
     let rotation: ObservedRotation;
     let oldKeys: string[];
 
+    const reboots = () =>
+      cluster.machines.map((machine) => [machine.name, machine.boots() - (before.boots[machine.name] ?? 0)] as const);
+
     beforeAll(async () => {
       cluster = given();
       await cluster.healthy();
@@ -49,6 +53,7 @@ export function rotateAllSuite(given: () => TalosCluster): void {
         attemptMs: BUSY_ATTEMPT_MS,
       });
       await directory.handBack();
+      console.info(rotation.output + summaryOf(rotation, reboots()));
     }, 2_400_000);
 
     afterAll(async () => {
@@ -86,11 +91,7 @@ export function rotateAllSuite(given: () => TalosCluster): void {
     });
 
     it('reboots each control plane twice and no worker', () => {
-      const boots = Object.fromEntries(
-        cluster.machines.map((machine) => [machine.name, machine.boots() - (before.boots[machine.name] ?? 0)]),
-      );
-
-      expect(boots).toEqual({ cp1: 2, cp2: 2, cp3: 2, w1: 0 });
+      expect(Object.fromEntries(reboots())).toEqual({ cp1: 2, cp2: 2, cp3: 2, w1: 0 });
     });
 
     it('leaves machines whose configuration talosctl accepts', async () => {
