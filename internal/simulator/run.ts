@@ -239,11 +239,12 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
 }
 
 async function oneProcess(
-  { world, store, scenario, faults }: Following,
+  { world, store, scenario, faults, safetyMs, livenessMs }: Following,
   process: SimProcess,
   onLook: (reconciled: Reconciled) => boolean,
 ): Promise<'done' | 'gone' | 'stopped' | 'died'> {
   const { clock } = world;
+  const overMs = safetyMs + livenessMs + AFTERMATH_MS - clock.monotonic();
   const engine = createSimEngine({ world, store, faults, process, settings: scenario.settings });
   const tell = createTeller(world);
   const running = runOperation({
@@ -264,7 +265,9 @@ async function oneProcess(
       return 'died' as const;
     },
   );
-  return Promise.race([ended, process.died.then(() => 'died' as const)]);
+  // A program that does not look any more would otherwise run for ever.
+  const isOver = clock.sleep(overMs).then(() => 'stopped' as const);
+  return Promise.race([ended, process.died.then(() => 'died' as const), isOver]);
 }
 
 /** Only what is the same everywhere: fingerprints and messages differ from process to process. */

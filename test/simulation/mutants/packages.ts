@@ -61,6 +61,14 @@ export const PACKAGE_MUTANTS: readonly Mutant[] = [
     `${KUBE}/drain.test.ts`,
   ),
   one(
+    'a server that asks for patience gets none',
+    'D2 E15',
+    `${KUBE}/evict.ts`,
+    'const retryAfterMs = error.retryAfterMs ?? ASK_AGAIN_MS;',
+    'const retryAfterMs = ASK_AGAIN_MS;',
+    `${KUBE}/drain.test.ts`,
+  ),
+  one(
     'a webhook that refuses one pod keeps all others',
     'D6 P29',
     `${KUBE}/drain.ts`,

@@ -178,7 +178,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
         'return undefined;',
       ),
     ],
-    scenarios: [plain],
+    scenarios: [{ seed: 1, controlPlanes: 3, workers: 0, targets: ETCD }],
   },
   {
     name: 'a reboot of two at a time',
