@@ -14,7 +14,7 @@ try {
     program: [process.execPath, join(fileURLToPath(import.meta.url), '..', '..', 'ichor', 'main.ts')],
     controlPlanes: 3,
     workers: 1,
-    bootSeconds: 2,
+    bootSeconds: 1,
     settle: '2s',
     stdio: 'inherit',
     say,
