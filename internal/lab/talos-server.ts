@@ -2,6 +2,7 @@ import { performServerHandshake } from 'node:http2';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import { APID_PORT } from '../../pkg/talos/index.ts';
 import type { SimMachine } from '../simulator/index.ts';
+import { serveEtcdMetrics } from './etcd-metrics.ts';
 import type { LabWorld, Served } from './served.ts';
 import { serveApid } from './talos/apid.ts';
 import { type Boot, createBoot } from './talos/boot.ts';
@@ -40,6 +41,7 @@ export function serveTalos(lab: LabWorld, machine: SimMachine): Served {
     }),
   });
   const listeners = new Map<number, TlsListener>();
+  const metrics = serveEtcdMetrics(lab, machine);
   const closing = new Set<Promise<void>>();
   const ports = portsOf(lab, machine, {
     apid: (client) => serveApid({ lab, boot: () => boot, proxy }, client),
@@ -94,13 +96,14 @@ export function serveTalos(lab: LabWorld, machine: SimMachine): Served {
       followBoot();
       followNetwork();
       for (const port of ports) follow(port);
+      metrics.sync();
     },
     async close() {
       proxy.close();
       for (const listener of listeners.values()) closing.add(listener.close());
       listeners.clear();
       boot = undefined;
-      await Promise.all(closing);
+      await Promise.all([...closing, metrics.close()]);
     },
   };
 }

@@ -19,11 +19,12 @@ export function stopEtcd(world: World, { plane }: SimMachine): void {
   world.etcd.update();
 }
 
-/** etcd is started again, and reads its trust as at every start. */
-export function startEtcd(world: World, { plane, taken }: SimMachine): void {
+/** etcd is started again, and reads its trust and arguments as at every start. */
+export function startEtcd(world: World, { plane, taken, others }: SimMachine): void {
   if (plane === undefined) return;
   plane.etcd.isRunning = true;
   plane.etcd.pool = prints(taken.etcd?.bundle ?? []);
+  plane.etcd.startedWith = others?.etcd;
   world.etcd.update();
 }
 

@@ -36,6 +36,8 @@ export interface ControllerManager extends Running {
 /** etcd: its trust is read at start, its leaves at every handshake. */
 export interface EtcdProcess extends Running {
   pool: readonly Fingerprint[];
+  /** Image, arguments and subnets as they were at its start; undefined in worlds where nothing but CAs changes. */
+  startedWith: string | undefined;
 }
 
 /** What only control planes run. */
@@ -171,7 +173,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
             apiServer: { ...running(), etcdPool, etcdLink: 1, isFrozen: false },
             controllerManager: { ...running(), rootCa: taken.kubernetes?.issuing },
             scheduler: running(),
-            etcd: { ...running(), pool: etcdPool },
+            etcd: { ...running(), pool: etcdPool, startedWith: undefined },
             etcdLeaf: etcdPool[0] ?? ('' as Fingerprint),
             podsDue: false,
           },

@@ -322,6 +322,7 @@ export function powerOn(world: World, machine: SimMachine): void {
     plane.etcd.instance += 1;
     plane.etcd.isRunning = true;
     plane.etcd.pool = prints(machine.taken.etcd?.bundle ?? []);
+    plane.etcd.startedWith = machine.others?.etcd;
     plane.etcd.readyAt = world.clock.monotonic();
     world.trace(`${machine.name} etcd started`);
     world.etcd.update();

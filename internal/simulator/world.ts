@@ -126,6 +126,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
       uid: `node-${name}-${made}`,
     });
     machine.others = mint.otherInputs?.(config);
+    if (machine.plane !== undefined) machine.plane.etcd.startedWith = machine.others?.etcd;
     machines.push(machine);
     machines.sort((a, b) => (a.role === b.role ? (a.name < b.name ? -1 : 1) : a.role === 'controlplane' ? -1 : 1));
     return machine;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { applyConformance } from './apply.ts';
 import { callsConformance } from './calls.ts';
 import { clusterFieldsConformance } from './cluster-fields.ts';
-import { etcdFieldsConformance } from './etcd-fields.ts';
+import { etcdFieldsAfterReboot, etcdFieldsConformance } from './etcd-fields.ts';
 import { faultsConformance } from './faults.ts';
 import { labTarget } from './lab-target.ts';
 import { pkiConformance } from './pki.ts';
@@ -28,6 +28,8 @@ describe('a lab, one control plane', () => {
   trustdConformance(() => subject);
   clusterFieldsConformance(() => subject);
   etcdFieldsConformance(() => subject);
+  // It reboots the machine.
   faultsConformance(() => subject);
+  etcdFieldsAfterReboot(() => subject);
   pkiConformance(() => subject);
 });
