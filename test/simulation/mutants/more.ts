@@ -145,7 +145,7 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     name: 'what was written is not read back',
     row: 'A11 D6',
     edits: [edit('internal/store/atomic-file.ts', '!Buffer.from(found).equals(bytes)', 'found.length > 9e9')],
-    tests: ['internal/store/embedded-store.test.ts'],
+    tests: ['internal/store/atomic-file.test.ts'],
   },
   {
     name: 'a marker of an older version has no deadline',

@@ -63,10 +63,10 @@ export const PACKAGE_MUTANTS: readonly Mutant[] = [
   one(
     'a server that asks for patience gets none',
     'D2 E15',
-    `${KUBE}/evict.ts`,
-    'const retryAfterMs = error.retryAfterMs ?? ASK_AGAIN_MS;',
-    'const retryAfterMs = ASK_AGAIN_MS;',
-    `${KUBE}/drain.test.ts`,
+    `${KUBE}/reply.ts`,
+    'return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;',
+    'return Number.isFinite(seconds) && seconds > 9e9 ? seconds * 1_000 : undefined;',
+    `${KUBE}/errors.test.ts`,
   ),
   one(
     'a webhook that refuses one pod keeps all others',
