@@ -1,7 +1,8 @@
 import { type ApiReply, type ApiRequest, failure, notServed } from './kube/request.ts';
 import { type Route, routeOf } from './kube/route.ts';
-import { create, list, notAllowed, patch, read, remove, replace } from './kube/verbs.ts';
+import { create, list, read, remove } from './kube/verbs.ts';
 import { plainView, type View } from './kube/view.ts';
+import { patch, replace } from './kube/writes.ts';
 import type { SimMachine } from './machine.ts';
 import { isApiServerReady, reachesEtcd } from './transitions.ts';
 import type { World } from './world.ts';
@@ -33,7 +34,7 @@ function answerRoute(
   const target = { world, view, resource, namespace, name: name ?? '', request };
   if (name === undefined) {
     if (method === 'GET') return list(target);
-    return method === 'POST' ? create(target) : notAllowed(resource, method.toLowerCase());
+    return method === 'POST' ? create(target) : noSuchMethod();
   }
   if (subresource !== undefined) return answerBelow(target, subresource);
   switch (method) {
@@ -46,8 +47,12 @@ function answerRoute(
     case 'DELETE':
       return remove(target);
     default:
-      return notAllowed(resource, method.toLowerCase());
+      return noSuchMethod();
   }
+}
+
+function noSuchMethod(): ApiReply {
+  return failure(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
 
 function answerBelow(target: Parameters<typeof read>[0], subresource: string): ApiReply {
@@ -56,7 +61,7 @@ function answerBelow(target: Parameters<typeof read>[0], subresource: string): A
   if (below === undefined) return notServed();
   const found = read(target);
   if (found.status !== 200) return found;
-  if (request.method !== 'POST') return notAllowed(resource, request.method.toLowerCase());
+  if (request.method !== 'POST') return noSuchMethod();
   return below.serve(world, found.body as Parameters<typeof below.serve>[1], request);
 }
 

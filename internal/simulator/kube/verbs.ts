@@ -1,9 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, toTime } from '../../../pkg/kube/index.ts';
 import type { World } from '../world.ts';
-import { applied } from './apply.ts';
 import { isFields } from './fields.ts';
-import { PatchError, patched } from './patch.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
 import { apiVersionOf, conflict, invalid, notFound, qualifiedName, type Resource } from './resource.ts';
 import { selectionOf } from './selection.ts';
@@ -110,95 +107,6 @@ function misplaced(
   return undefined;
 }
 
-/** Replaces an object by the one in the body. */
-export function replace(target: Target): ApiReply {
-  const { resource, request, name } = target;
-  if (!isFields(request.body) || !isFields(request.body.metadata)) {
-    return failure(400, 'BadRequest', `a ${resource.kind} with metadata was expected in the body`);
-  }
-  if (request.body.metadata.name !== name) {
-    const sent = String(request.body.metadata.name ?? '');
-    const message = `the name of the object (${sent}) does not match the name on the URL (${name})`;
-    return failure(400, 'BadRequest', message);
-  }
-  return write(target, () => request.body);
-}
-
-/** Changes an object by a patch. */
-export function patch(target: Target): ApiReply {
-  const type = target.request.contentType ?? 'application/merge-patch+json';
-  if (type === 'application/apply-patch+yaml') return apply(target);
-  if (!/^application\/(merge-patch|strategic-merge-patch|json-patch)\+json/.test(type)) {
-    return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
-  }
-  try {
-    return write(target, (before) => patched(before, target.request.body, type));
-  } catch (error) {
-    if (error instanceof PatchError) return failure(422, 'Invalid', `the patch cannot be applied: ${error.message}`);
-    throw error;
-  }
-}
-
-/** Server-side apply: makes the object where it is not there. */
-function apply(target: Target): ApiReply {
-  const { world, view, resource, namespace, name, request } = target;
-  const { body, query } = request;
-  if (!isFields(body)) return failure(400, 'BadRequest', `a ${resource.kind} was expected in the body`);
-  const manager = String(query.fieldManager ?? '');
-  if (manager === '') return failure(400, 'BadRequest', 'fieldManager is required for apply patch');
-  const { metadata = {} } = body as { metadata?: object };
-  const wanted = { ...body, metadata: { ...metadata, name } } as unknown as KubeObject;
-  const before = view.find(resource, namespace, name);
-  const result = applied(before, wanted, { manager, force: String(query.force) === 'true', now: world.clock.now() });
-  if (!result.ok) {
-    const fields = result.conflicts.map(({ path, manager: owner }) => `conflict with "${owner}": ${path}`);
-    const causes = result.conflicts.map(({ path, manager: owner }) => ({
-      reason: 'FieldManagerConflict',
-      message: `conflict with "${owner}"`,
-      field: path,
-    }));
-    const message = `Apply failed with ${fields.length} conflict${fields.length === 1 ? '' : 's'}: ${fields.join(', ')}`;
-    return failure(409, 'Conflict', message, { causes });
-  }
-  if (before === undefined) return create({ ...target, request: { ...request, body: result.object } });
-  return write(target, () => result.object);
-}
-
-function write(target: Target, make: (before: KubeObject) => unknown): ApiReply {
-  const { world, view, resource, namespace, name, request } = target;
-  if (resource.update === undefined) return notAllowed(resource, request.method === 'PUT' ? 'update' : 'patch');
-  const before = view.find(resource, namespace, name);
-  if (before === undefined) return notFound(resource, name);
-  const made = make(before) as KubeObject;
-  const { resourceVersion = '' } = made.metadata;
-  const uid = made.metadata.uid || before.metadata.uid;
-  if (resourceVersion !== '' && resourceVersion !== before.metadata.resourceVersion) {
-    const why = 'the object has been modified; please apply your changes to the latest version and try again';
-    return conflict(resource, name, why);
-  }
-  if (uid !== before.metadata.uid)
-    return conflict(
-      resource,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
-    );
-  if (made.metadata.name !== name) return invalid(resource, name, 'metadata.name', 'Invalid value: field is immutable');
-  const { creationTimestamp, resourceVersion: version } = before.metadata;
-  const place = namespace === undefined ? {} : { namespace };
-  if ((made.metadata.namespace ?? namespace) !== namespace) {
-    const why = 'the namespace of the provided object does not match the namespace sent on the request';
-    return failure(400, 'BadRequest', why);
-  }
-  const kept = { uid, creationTimestamp, resourceVersion: version };
-  const after = { ...made, metadata: { ...made.metadata, ...place, ...kept } };
-  // A write that changes nothing is no write: the version stays.
-  if (isDryRun(request) || isDeepStrictEqual(after, before)) return { status: 200, body: after };
-  const refusal = resource.update(world, { before, after });
-  if (refusal !== undefined) return refusal;
-  view.refresh();
-  return { status: 200, body: view.find(resource, namespace, name) ?? after };
-}
-
 interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
@@ -212,7 +120,7 @@ export function remove(target: Target): ApiReply {
   if (object === undefined) return notFound(resource, name);
   const options = (isFields(request.body) ? request.body : {}) as DeleteOptions;
   const why = unmet(object, options.preconditions ?? {});
-  if (why !== undefined) return conflict(resource, name, `Precondition failed: ${why}`);
+  if (why !== undefined) return conflict({ ...resource, plural: resource.kind }, name, why);
   const grace = options.gracePeriodSeconds ?? request.query.gracePeriodSeconds;
   if (!isDryRun(request)) {
     const refusal = resource.remove(world, { object, force: String(grace) === '0' });
@@ -231,14 +139,17 @@ function unmet(
   { metadata }: KubeObject,
   { uid, resourceVersion }: NonNullable<DeleteOptions['preconditions']>,
 ): string | undefined {
-  if (uid !== undefined && uid !== metadata.uid)
-    return `UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
-    return `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+  if (uid !== undefined && uid !== metadata.uid) {
+    return `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    return `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+  }
   return undefined;
 }
 
-function isDryRun({ query }: ApiRequest): boolean {
+/** Whether nothing is to be stored. */
+export function isDryRun({ query }: ApiRequest): boolean {
   return String(query.dryRun ?? '') === 'All';
 }
 
