@@ -17,6 +17,19 @@ describe('addressesOf', () => {
 });
 
 describe('reserveAddresses', () => {
+  it('says what to run where the host does not have the addresses, as on macOS', async () => {
+    // 192.0.2.0/24 is for documentation: no host has it; the block with number 1 is as foreign.
+    const reserving = reserveAddresses({ controlPlanes: 1, workers: 1 }, '192.0');
+
+    await assert.rejects(reserving, {
+      kind: 'addresses',
+      message:
+        "the lab's machines need loopback addresses of their own, and 192.0.1.10 cannot be listened on (EADDRNOTAVAIL)",
+      advice:
+        /for address in 192\.0\.1\.10 192\.0\.1\.11 192\.0\.1\.31; do sudo ifconfig lo0 alias "\$address" up; done/,
+    });
+  });
+
   it('gives two labs of one host different blocks', async () => {
     const counts = { controlPlanes: 1, workers: 0 };
     const first = await reserveAddresses(counts);

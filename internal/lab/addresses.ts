@@ -17,9 +17,12 @@ export const KUBERNETES_PORT = 6443;
 /** Labs that one host can run beside each other. */
 const BLOCKS = 200;
 
+/** The loopback addresses that labs take theirs from, by their first two numbers. */
+const NETWORK = '127.77';
+
 /** Addresses of the lab with this number, counted from 1. */
-export function addressesOf(block: number): LabAddresses {
-  const prefix = `127.77.${block}`;
+export function addressesOf(block: number, network = NETWORK): LabAddresses {
+  const prefix = `${network}.${block}`;
   return {
     endpoint: `${prefix}.10`,
     controlPlane: (number) => `${prefix}.${10 + number}`,
@@ -38,12 +41,12 @@ export interface Reserved {
  * Errors: {@link LabError} `addresses` where the host has no such addresses, with
  * what to run (macOS has 127.0.0.1 alone), or where all are taken.
  */
-export async function reserveAddresses(counts: {
-  readonly controlPlanes: number;
-  readonly workers: number;
-}): Promise<Reserved> {
+export async function reserveAddresses(
+  counts: { readonly controlPlanes: number; readonly workers: number },
+  network = NETWORK,
+): Promise<Reserved> {
   for (let block = 1; block <= BLOCKS; block += 1) {
-    const addresses = addressesOf(block);
+    const addresses = addressesOf(block, network);
     const server = createServer();
     const failure = await listen(server, addresses.endpoint, KUBERNETES_PORT);
     if (failure === undefined) {
