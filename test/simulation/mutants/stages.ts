@@ -29,7 +29,7 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'Dropping is left out',
-    row: 'S6 S24',
+    row: 'I5 S6 S24',
     edits: [
       edit(`${STAGES}/issuing.ts`, "enter(() => 'Dropping')", "enter(() => 'Finalizing')"),
       edit(`${STAGES}/finalizing.ts`, 'pass, roll, proved, settled, oldCredentialsRefused', 'settled'),
