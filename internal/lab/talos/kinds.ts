@@ -1,4 +1,5 @@
 import { CLUSTER_KINDS } from './kinds-cluster.ts';
+import { COMPONENT_KINDS } from './kinds-components.ts';
 import { KUBERNETES_KINDS } from './kinds-kubernetes.ts';
 import { metaKinds } from './kinds-meta.ts';
 import { RUNTIME_KINDS } from './kinds-runtime.ts';
@@ -10,6 +11,7 @@ export const KINDS: readonly Kind[] = [
   ...RUNTIME_KINDS,
   ...CLUSTER_KINDS,
   ...KUBERNETES_KINDS,
+  ...COMPONENT_KINDS,
   ...SECRET_KINDS,
   ...metaKinds(() => KINDS),
 ];

@@ -183,8 +183,11 @@ describeReal('talosctl on a lab', { tools: ['talosctl'] }, () => {
     expect(machine('cp2').bootId).not.toBe(before);
   });
 
-  it('health waits until the cluster is whole', async () => {
-    const { code, stderr } = await talosctl(['health', '--wait-timeout', '100s']);
+  it.each([
+    ['by the machine', []],
+    ['by talosctl itself', ['--server=false']],
+  ])('health waits until the cluster is whole, looked at %s', async (_who, flags) => {
+    const { code, stderr } = await talosctl(['health', '--wait-timeout', '100s', ...flags]);
 
     expect([code, stderr]).toEqual([0, expect.stringContaining('waiting for all k8s nodes to report schedulable: OK')]);
   });

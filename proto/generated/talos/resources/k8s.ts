@@ -49,6 +49,38 @@ export interface ConfigStatusSpec {
   version: string;
 }
 
+export interface KubeletConfigSpec {
+  image: string;
+  clusterDns: string[];
+  clusterDomain: string;
+}
+
+export interface APIServerConfigSpec {
+  image: string;
+  controlPlaneEndpoint: string;
+  etcdServers: string[];
+  localPort: bigint;
+  advertisedAddress: string;
+}
+
+export interface ControllerManagerConfigSpec {
+  enabled: boolean;
+  image: string;
+}
+
+export interface SchedulerConfigSpec {
+  enabled: boolean;
+  image: string;
+}
+
+export interface BootstrapManifestsConfigSpec {
+  server: string;
+  clusterDomain: string;
+  proxyEnabled: boolean;
+  coreDnsEnabled: boolean;
+  cniName: string;
+}
+
 function createBaseNodenameSpec(): NodenameSpec {
   return { nodename: "", hostnameVersion: "", skipNodeRegistration: false };
 }
@@ -639,6 +671,428 @@ export const ConfigStatusSpec: MessageFns<ConfigStatusSpec> = {
     const message = createBaseConfigStatusSpec();
     message.ready = object.ready ?? false;
     message.version = object.version ?? "";
+    return message;
+  },
+};
+
+function createBaseKubeletConfigSpec(): KubeletConfigSpec {
+  return { image: "", clusterDns: [], clusterDomain: "" };
+}
+
+export const KubeletConfigSpec: MessageFns<KubeletConfigSpec> = {
+  encode(message: KubeletConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.image !== "") {
+      writer.uint32(10).string(message.image);
+    }
+    for (const v of message.clusterDns) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.clusterDomain !== "") {
+      writer.uint32(26).string(message.clusterDomain);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KubeletConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKubeletConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.image = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clusterDns.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.clusterDomain = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KubeletConfigSpec>): KubeletConfigSpec {
+    return KubeletConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KubeletConfigSpec>): KubeletConfigSpec {
+    const message = createBaseKubeletConfigSpec();
+    message.image = object.image ?? "";
+    message.clusterDns = object.clusterDns?.map((e) => e) || [];
+    message.clusterDomain = object.clusterDomain ?? "";
+    return message;
+  },
+};
+
+function createBaseAPIServerConfigSpec(): APIServerConfigSpec {
+  return { image: "", controlPlaneEndpoint: "", etcdServers: [], localPort: 0n, advertisedAddress: "" };
+}
+
+export const APIServerConfigSpec: MessageFns<APIServerConfigSpec> = {
+  encode(message: APIServerConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.image !== "") {
+      writer.uint32(10).string(message.image);
+    }
+    if (message.controlPlaneEndpoint !== "") {
+      writer.uint32(26).string(message.controlPlaneEndpoint);
+    }
+    for (const v of message.etcdServers) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.localPort !== 0n) {
+      if (BigInt.asIntN(64, message.localPort) !== message.localPort) {
+        throw new globalThis.Error("value provided for field message.localPort of type int64 too large");
+      }
+      writer.uint32(40).int64(message.localPort);
+    }
+    if (message.advertisedAddress !== "") {
+      writer.uint32(90).string(message.advertisedAddress);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): APIServerConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAPIServerConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.image = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.controlPlaneEndpoint = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.etcdServers.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.localPort = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.advertisedAddress = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<APIServerConfigSpec>): APIServerConfigSpec {
+    return APIServerConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<APIServerConfigSpec>): APIServerConfigSpec {
+    const message = createBaseAPIServerConfigSpec();
+    message.image = object.image ?? "";
+    message.controlPlaneEndpoint = object.controlPlaneEndpoint ?? "";
+    message.etcdServers = object.etcdServers?.map((e) => e) || [];
+    message.localPort = (object.localPort !== undefined && object.localPort !== null) ? BigInt(object.localPort) : 0n;
+    message.advertisedAddress = object.advertisedAddress ?? "";
+    return message;
+  },
+};
+
+function createBaseControllerManagerConfigSpec(): ControllerManagerConfigSpec {
+  return { enabled: false, image: "" };
+}
+
+export const ControllerManagerConfigSpec: MessageFns<ControllerManagerConfigSpec> = {
+  encode(message: ControllerManagerConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.enabled !== false) {
+      writer.uint32(8).bool(message.enabled);
+    }
+    if (message.image !== "") {
+      writer.uint32(18).string(message.image);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ControllerManagerConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseControllerManagerConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.enabled = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.image = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ControllerManagerConfigSpec>): ControllerManagerConfigSpec {
+    return ControllerManagerConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ControllerManagerConfigSpec>): ControllerManagerConfigSpec {
+    const message = createBaseControllerManagerConfigSpec();
+    message.enabled = object.enabled ?? false;
+    message.image = object.image ?? "";
+    return message;
+  },
+};
+
+function createBaseSchedulerConfigSpec(): SchedulerConfigSpec {
+  return { enabled: false, image: "" };
+}
+
+export const SchedulerConfigSpec: MessageFns<SchedulerConfigSpec> = {
+  encode(message: SchedulerConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.enabled !== false) {
+      writer.uint32(8).bool(message.enabled);
+    }
+    if (message.image !== "") {
+      writer.uint32(18).string(message.image);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SchedulerConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSchedulerConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.enabled = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.image = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SchedulerConfigSpec>): SchedulerConfigSpec {
+    return SchedulerConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SchedulerConfigSpec>): SchedulerConfigSpec {
+    const message = createBaseSchedulerConfigSpec();
+    message.enabled = object.enabled ?? false;
+    message.image = object.image ?? "";
+    return message;
+  },
+};
+
+function createBaseBootstrapManifestsConfigSpec(): BootstrapManifestsConfigSpec {
+  return { server: "", clusterDomain: "", proxyEnabled: false, coreDnsEnabled: false, cniName: "" };
+}
+
+export const BootstrapManifestsConfigSpec: MessageFns<BootstrapManifestsConfigSpec> = {
+  encode(message: BootstrapManifestsConfigSpec, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.server !== "") {
+      writer.uint32(10).string(message.server);
+    }
+    if (message.clusterDomain !== "") {
+      writer.uint32(18).string(message.clusterDomain);
+    }
+    if (message.proxyEnabled !== false) {
+      writer.uint32(32).bool(message.proxyEnabled);
+    }
+    if (message.coreDnsEnabled !== false) {
+      writer.uint32(56).bool(message.coreDnsEnabled);
+    }
+    if (message.cniName !== "") {
+      writer.uint32(170).string(message.cniName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BootstrapManifestsConfigSpec {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBootstrapManifestsConfigSpec();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.server = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clusterDomain = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.proxyEnabled = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.coreDnsEnabled = reader.bool();
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.cniName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BootstrapManifestsConfigSpec>): BootstrapManifestsConfigSpec {
+    return BootstrapManifestsConfigSpec.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BootstrapManifestsConfigSpec>): BootstrapManifestsConfigSpec {
+    const message = createBaseBootstrapManifestsConfigSpec();
+    message.server = object.server ?? "";
+    message.clusterDomain = object.clusterDomain ?? "";
+    message.proxyEnabled = object.proxyEnabled ?? false;
+    message.coreDnsEnabled = object.coreDnsEnabled ?? false;
+    message.cniName = object.cniName ?? "";
     return message;
   },
 };
