@@ -50,6 +50,8 @@ export const REASONS = {
   SettlingAggregator: 'Extension API servers are given time to read the new aggregator CA.',
   AwaitingCredentials: 'Take the new talosconfig and kubeconfig: ichor cluster credentials --acknowledge.',
   PublishingRootCA: 'Namespaces still hold the old kube-root-ca.crt. Look at kube-controller-manager if this stays.',
+  RenewingTalosAccess:
+    'Secrets of talos.dev ServiceAccounts still hold a certificate of the old Talos CA. Talos renews them by itself; where it does not, delete the Secret that the message names, and Talos makes it anew.',
   RestartingWorkloads: 'Workloads that started with the old CA are being restarted, a few at a time.',
   ReplacingBundle: 'secrets.yaml is replaced in one step.',
   ResettingAuthentication: 'extension-apiserver-authentication is reset, so that the old CAs leave it.',

@@ -2,6 +2,7 @@ import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import { listNodes } from '../../pkg/kube/index.ts';
 import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
+import type { Certificate } from '../../pkg/pki/index.ts';
 import {
   type Connections,
   createIdentities,
@@ -25,6 +26,8 @@ export interface ClusterView extends Disposable {
   machines(): Promise<readonly ListedMachine[]>;
   /** The name in the configuration of the first control plane that answers. */
   clusterName(): Promise<string>;
+  /** The Talos CA in the bundle. */
+  talosCa(): Promise<Certificate>;
   /** An admin kubeconfig, issued by the first of these control planes that answers. */
   issueKubeconfig(planes: readonly ListedMachine[]): Promise<KubeconfigText>;
   /** The picture on which the engine would decide about this operation, which need not be stored. */
@@ -87,6 +90,7 @@ export function createClusterView({ store, connections, clock, endpoints: given 
       const { clusterName } = readMachineConfig(config, 'the configuration of a control plane');
       return clusterName ?? 'cluster';
     },
+    talosCa: async () => (await store.readState()).bundle.talos.certificate,
     issueKubeconfig: (planes) =>
       firstAnswer(planes, (machine) => session.talos(machine, (client) => client.kubeconfig())),
     async observe(operation) {

@@ -9,20 +9,23 @@ import {
   planDrain,
   podsOnNode,
   readAggregatorAuth,
+  readTalosAccess,
   readWorkload,
   rolloutState,
   type StalePods,
   type WorkloadName,
   whyNotRestartable,
 } from '../../pkg/kube/index.ts';
-import type { Fingerprint } from '../../pkg/pki/index.ts';
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import type {
   AuthenticationReading,
   KubernetesObservation,
   Needs,
   Reading,
   StaleWorkload,
+  TalosAccessReading,
 } from '../rotation/observation.ts';
+import { signedBy } from './observe-machine.ts';
 import type { MachineRef, Session } from './session.ts';
 import { readingOf } from './unknown.ts';
 
@@ -37,23 +40,26 @@ export interface KubernetesInput {
   readonly aheadMs: number;
   /** The Kubernetes CA that namespaces should hold. */
   readonly rootCa: Fingerprint | undefined;
+  /** The old and the new Talos CA. */
+  readonly talosCas: readonly Certificate[];
 }
 
 /** Reads what the next decision needs of the cluster as a whole, through one API server that answers. */
 export async function observeKubernetes(input: KubernetesInput): Promise<KubernetesObservation> {
-  const { needs, operation, rootCa } = input;
+  const { needs, operation, rootCa, talosCas } = input;
   const read = <T>(wanted: boolean, work: (client: KubeClient) => Promise<T>) =>
     wanted ? viaAny(input, work) : undefined;
   const published = operation.status.conditions.find(
     (each) => each.type === 'RootCaPublished' && each.status === 'True',
   );
-  const [authentication, roots, stalePods, draining, unreadyControlPlanePods] = await Promise.all([
+  const [authentication, roots, stalePods, talosAccess, draining, unreadyControlPlanePods] = await Promise.all([
     read(needs.authentication, readAuthentication),
     read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
     read(needs.stalePods && published !== undefined, (client) =>
       // Pods tell the wall clock's time; one too many is listed rather than one too few.
       readStale(client, operation, Date.parse(published?.lastTransitionTime ?? '') + input.aheadMs),
     ),
+    read(needs.talosAccess, (client) => readAccess(client, talosCas)),
     read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
     read(needs.controlPlanePods, readUnready),
   ]);
@@ -61,6 +67,7 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
     ...(authentication === undefined ? {} : { authentication }),
     ...(roots === undefined ? {} : { rootCa: roots }),
     ...(stalePods === undefined ? {} : { stalePods }),
+    ...(talosAccess === undefined ? {} : { talosAccess }),
     ...(draining === undefined ? {} : { draining }),
     ...(unreadyControlPlanePods === undefined ? {} : { unreadyControlPlanePods }),
   };
@@ -77,6 +84,14 @@ export async function viaAny<T>(
     if (last.known) return last;
   }
   return last;
+}
+
+/** Who signed what programs in the cluster present to the Talos API; the keys beside it stay where they are. */
+async function readAccess(client: KubeClient, authorities: readonly Certificate[]): Promise<TalosAccessReading[]> {
+  return (await readTalosAccess(client)).map(({ namespace, name, pods, certificate }) => {
+    const issuer = authorities.find((each) => certificate !== undefined && signedBy(certificate, each));
+    return { name: `${namespace}/${name}`, pods, ...(issuer === undefined ? {} : { issuer: issuer.fingerprint }) };
+  });
 }
 
 async function readAuthentication(client: KubeClient): Promise<AuthenticationReading> {

@@ -83,6 +83,9 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     operation,
     aheadMs: Math.max(0, ports.clock.now() - memory.time.now(operation)),
     rootCa: changesOf(state).find((change) => change.target === 'kubernetes')?.new.certificate.fingerprint,
+    talosCas: changesOf(state)
+      .filter((change) => change.target === 'talos')
+      .flatMap((change) => [change.old.certificate, change.new.certificate]),
   });
   const refusals =
     needs.refusals && isSettled(operation, needs)

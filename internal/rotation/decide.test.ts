@@ -331,12 +331,12 @@ describe('what the next observation must hold', () => {
     ['Pending', ALL, ['controlPlanePods']],
     ['Accepting', ALL, ['authentication', 'controlPlanePods']],
     ['AwaitingCredentials', ALL, ['authentication', 'controlPlanePods']],
-    ['Issuing', ALL, ['etcdServed', 'rootCa', 'stalePods', 'controlPlanePods']],
+    ['Issuing', ALL, ['etcdServed', 'rootCa', 'stalePods', 'talosAccess', 'controlPlanePods']],
     ['Dropping', ALL, ['controlPlanePods']],
     ['Finalizing', ALL, ['authentication', 'controlPlanePods', 'refusals']],
     ['Done', ALL, []],
     ['Accepting', ['talos'], ['controlPlanePods']],
-    ['Issuing', ['talos'], ['controlPlanePods']],
+    ['Issuing', ['talos'], ['talosAccess', 'controlPlanePods']],
     ['Finalizing', ['etcd'], ['controlPlanePods', 'refusals']],
   ] as const)('%s of %j', (stage, targets, expected) => {
     expect(needs(stage, targets)).toEqual(expected);

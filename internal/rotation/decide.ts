@@ -83,6 +83,7 @@ export function needsOf({ operation, store }: Pick<Observation, 'operation' | 's
     authentication: asked.has('authentication'),
     rootCa: asked.has('rootCa'),
     stalePods: asked.has('stalePods'),
+    talosAccess: asked.has('talosAccess'),
     draining: caRotation.etcdDraining,
     controlPlanePods: stage !== 'Done',
     refusals: stage === 'Finalizing' && store.bundleReplaced,

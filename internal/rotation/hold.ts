@@ -14,6 +14,7 @@ const PASSES: ReadonlySet<Reason> = new Set<Reason>([
   'NodeNotReady',
   'ControlPlanePodNotReady',
   'ProvingMachine',
+  'RenewingTalosAccess',
 ]);
 
 /**

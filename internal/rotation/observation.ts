@@ -112,10 +112,22 @@ export interface KubernetesObservation {
   readonly rootCa?: Reading<{ readonly total: number; readonly stale: readonly string[] }>;
   /** Owners of pods that started before the new root CA was published, e.g. `default/Deployment/web`. */
   readonly stalePods?: Reading<readonly StaleWorkload[]>;
+  /** Secrets with which programs in the cluster call the Talos API. */
+  readonly talosAccess?: Reading<readonly TalosAccessReading[]>;
   /** Pods still to be moved off the control plane that is being drained, with what holds them. */
   readonly draining?: Reading<readonly { readonly pod: string; readonly heldBy?: string }[]>;
   /** Control plane pods that are not Ready, e.g. `kube-scheduler-cp1`. */
   readonly unreadyControlPlanePods?: Reading<readonly string[]>;
+}
+
+/** One `talos.dev` ServiceAccount: who signed the certificate in its Secret. */
+export interface TalosAccessReading {
+  /** `namespace/name` */
+  readonly name: string;
+  /** Absent where there is no certificate, or neither CA of the rotation signed it. */
+  readonly issuer?: Fingerprint;
+  /** Pods that mount the Secret. */
+  readonly pods: readonly string[];
 }
 
 /** See `KubernetesObservation.authentication`. */
@@ -181,6 +193,7 @@ export interface Needs {
   readonly authentication: boolean;
   readonly rootCa: boolean;
   readonly stalePods: boolean;
+  readonly talosAccess: boolean;
   /** Name of the control plane whose pods are to be listed. */
   readonly draining: string | undefined;
   readonly controlPlanePods: boolean;

@@ -2,6 +2,7 @@ import type { Settings, Step } from './context.ts';
 import { aggregatorSettled } from './stages/aggregator-settled.ts';
 import { authenticationReset } from './stages/authentication-reset.ts';
 import { rootCaPublished } from './stages/root-ca-published.ts';
+import { talosAccessRenewed } from './stages/talos-access-renewed.ts';
 import { workloadsRestarted } from './stages/workloads-restarted.ts';
 
 /** What a settle waits for, and about how long. */
@@ -23,6 +24,8 @@ export function settleText(step: Step, settings: Settings): SettleText {
       };
     case rootCaPublished:
       return { text: 'kube-root-ca.crt is the new CA in every namespace', ms: PUBLICATION_MS };
+    case talosAccessRenewed:
+      return { text: 'the Secrets of talos.dev ServiceAccounts hold certificates of the new Talos CA', ms: 0 };
     case workloadsRestarted:
       return { text: 'workloads that started with the old root CA are restarted, if that was asked for', ms: 0 };
     case authenticationReset:

@@ -168,6 +168,7 @@ describe('the plan', () => {
 
     expect(stages.flatMap((stage) => stage.waits.map((wait) => `${stage.name}: ${wait}`))).toEqual([
       'Accepting: extension-apiserver-authentication holds the new aggregator CA, and extension API servers had 5 s to read it',
+      'Issuing: the Secrets of talos.dev ServiceAccounts hold certificates of the new Talos CA',
       'Issuing: kube-root-ca.crt is the new CA in every namespace',
       'Issuing: workloads that started with the old root CA are restarted, if that was asked for',
       'Finalizing: extension-apiserver-authentication holds the new CAs alone, and still does after 10 s',

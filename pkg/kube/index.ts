@@ -71,7 +71,7 @@ export { listPods, podsOnNode } from './pods.ts';
 export { type RestartOutcome, type RestartRequest, restartWorkloads } from './restarts.ts';
 export { listRootCas, type NamespaceRootCa } from './root-ca.ts';
 export { selects } from './selectors.ts';
-export { listTalosAccess, type TalosAccess } from './talos-access.ts';
+export { listTalosAccess, readTalosAccess, type TalosAccess, type TalosAccessSecret } from './talos-access.ts';
 export { parseTime, toMicroTime, toTime } from './times.ts';
 export {
   type ExhaustedBudget,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aCa } from '../../test/builders/certificates.ts';
 import { aMeta, aPod } from '../../test/builders/kube-objects.ts';
 import { type Answer, aStatus, startKubeServer } from '../../test/builders/kube-server.ts';
+import { issueLeaf, talosAdminProfile } from '../pki/index.ts';
 import {
   createEvent,
   deleteAggregatorAuth,
@@ -12,6 +13,7 @@ import {
   listTalosAccess,
   readAggregatorAuth,
   readApiServerHealth,
+  readTalosAccess,
 } from './index.ts';
 
 /** Answers each path with what it ends in; everything else is an empty list. */
@@ -252,6 +254,40 @@ describe('programs with access to the Talos API', () => {
       { namespace: 'default', name: 'backup', pods: ['a', 'b'] },
     ]);
     expect(server.seen.some(({ path }) => path.includes('secrets'))).toBe(false);
+  });
+
+  it('are read with the certificate in their Secret, and without the key beside it', async () => {
+    const { certificate, key } = await issueLeaf(
+      await aCa('talos', { now: Date.now() }),
+      talosAdminProfile({ now: Date.now() }),
+    );
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const talosconfig = (crt: string) =>
+      base64(`context: default\ncontexts:\n  default: {crt: ${base64(crt)}, key: ${base64(key.expose())}}\n`);
+    const names = ['good', 'bad', 'bare', 'none'];
+    const answers = byPath({
+      '/serviceaccounts': { items: names.map((name) => ({ metadata: aMeta(name, { namespace: 'default' }) })) },
+      '/pods': { items: [] },
+      '/secrets/good': { data: { config: talosconfig(certificate.pem) } },
+      '/secrets/bad': { data: { config: talosconfig('no certificate') } },
+      '/secrets/bare': { data: {} },
+    });
+    await using server = await startKubeServer({
+      answer: (request) =>
+        request.path.endsWith('/secrets/none')
+          ? aStatus(404, 'NotFound', 'secrets "none" not found', { name: 'none', kind: 'secrets' })
+          : answers(request),
+    });
+
+    const read = await readTalosAccess(server.client());
+
+    expect(read.map((access) => [access.name, access.certificate?.fingerprint ?? access.problem])).toEqual([
+      ['bad', 'its config is no talosconfig with a client certificate'],
+      ['bare', 'it has no key config'],
+      ['good', certificate.fingerprint],
+      ['none', 'there is no Secret yet'],
+    ]);
+    expect(JSON.stringify(read)).not.toContain(base64(key.expose()).slice(0, 40));
   });
 
   it('are not taken for none when they cannot be listed', async () => {

@@ -1,3 +1,5 @@
+import { parse } from 'yaml';
+import { type Certificate, parseCertificate } from '../pki/index.ts';
 import { type CallOptions, type KubeClient, pathOf } from './client.ts';
 import { isKubeError } from './errors.ts';
 import { listAll } from './lists.ts';
@@ -34,6 +36,63 @@ export async function listTalosAccess(client: KubeClient, options: CallOptions =
       return { namespace, name: metadata.name, pods: holders.map((pod) => pod.metadata.name).sort() };
     })
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+}
+
+/** What the Secret of one access holds. */
+export interface TalosAccessSecret extends TalosAccess {
+  /** The client certificate in it; `undefined` where there is no Secret, or nothing in it that could be read. */
+  readonly certificate: Certificate | undefined;
+  /** Why there is none, in one clause. */
+  readonly problem?: string;
+}
+
+/** As {@link listTalosAccess}, with the client certificate out of each Secret. The key beside it is not looked at and not kept. */
+export async function readTalosAccess(
+  client: KubeClient,
+  options: CallOptions = {},
+): Promise<readonly TalosAccessSecret[]> {
+  const accesses = await listTalosAccess(client, options);
+  return Promise.all(
+    accesses.map(async (access) => ({ ...access, ...(await readCertificate(client, access, options)) })),
+  );
+}
+
+async function readCertificate(
+  client: KubeClient,
+  { namespace, name }: TalosAccess,
+  options: CallOptions,
+): Promise<Pick<TalosAccessSecret, 'certificate' | 'problem'>> {
+  const where = `the Secret ${namespace}/${name}`;
+  try {
+    const { data } = await client.request<{ readonly data?: Readonly<Record<string, string>> }>({
+      method: 'GET',
+      path: pathOf('api', 'v1', 'namespaces', namespace, 'secrets', name),
+      doing: `read ${where}`,
+      ...options,
+    });
+    return certificateIn(data?.config, where);
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) return { certificate: undefined, problem: 'there is no Secret yet' };
+    throw error;
+  }
+}
+
+/** Talos puts a talosconfig under the key `config`. A message of YAML or PEM could quote a key, so none is passed on. */
+function certificateIn(config: string | undefined, where: string): Pick<TalosAccessSecret, 'certificate' | 'problem'> {
+  if (config === undefined) return { certificate: undefined, problem: 'it has no key config' };
+  try {
+    const { context, contexts } = parse(decoded(config)) as {
+      readonly context: string;
+      readonly contexts: Readonly<Record<string, { readonly crt: string }>>;
+    };
+    return { certificate: parseCertificate(decoded(contexts[context]?.crt ?? ''), where) };
+  } catch {
+    return { certificate: undefined, problem: 'its config is no talosconfig with a client certificate' };
+  }
+}
+
+function decoded(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('utf8');
 }
 
 async function listAccounts(client: KubeClient, options: CallOptions): Promise<readonly KubeObject[]> {

@@ -140,6 +140,7 @@ export function anObservation(options: ObservationOptions = {}): Observation {
       },
       rootCa: { known: true, value: { total: 4, stale: [] } },
       stalePods: { known: true, value: [] },
+      talosAccess: { known: true, value: [] },
       draining: { known: true, value: [] },
       unreadyControlPlanePods: { known: true, value: [] },
       ...options.kubernetes,

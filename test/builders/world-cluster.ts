@@ -321,6 +321,7 @@ export class WorldCluster {
         authentication: unknown,
         rootCa: unknown,
         stalePods: unknown,
+        talosAccess: unknown,
         draining: unknown,
         unreadyControlPlanePods: unknown,
       };
@@ -335,6 +336,7 @@ export class WorldCluster {
       authentication: { known: true, value },
       rootCa: { known: true, value: { total: 4, stale: isNew ? [] : ['default', 'kube-system'] } },
       stalePods: { known: true, value: [] },
+      talosAccess: { known: true, value: [] },
       draining: { known: true, value: [] },
       unreadyControlPlanePods: { known: true, value: [] },
     };

@@ -14,7 +14,7 @@ function section(text: string, title: string): string[] {
 }
 
 function planFor(targets: Parameters<typeof anObservation>[0]): string {
-  return planText(planOf(anObservation({ stage: 'Pending', ...targets })));
+  return planText({ ...planOf(anObservation({ stage: 'Pending', ...targets })), podsToRestart: [] });
 }
 
 describe('planText', () => {
@@ -58,6 +58,27 @@ describe('planText', () => {
     assert.ok(
       checks.includes('  - no other operation is under way on this cluster (before the start)'),
       checks.join('\n'),
+    );
+  });
+
+  it('names the pods to restart with their owners, and those that no rollout reaches', () => {
+    const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const plan = planOf(anObservation({ stage: 'Pending', targets: ['kubernetes'] }));
+
+    const text = planText({
+      ...plan,
+      podsToRestart: [
+        { owner: 'default/Deployment/web', pods, restartable: true },
+        { owner: 'default/Pod/alone', pods: ['alone'], restartable: false },
+      ],
+    });
+
+    assert.deepEqual(
+      section(text, 'Pods that have read the Kubernetes CA of now, to be restarted between Issuing and Dropping:'),
+      [
+        '  - default/Deployment/web: a, b, c, d, e and 2 more',
+        '  - default/Pod/alone: alone (no rollout reaches them: replace them yourself)',
+      ],
     );
   });
 

@@ -1,8 +1,9 @@
 import type { Plan, PlanStage } from '../../rotation/plan.ts';
 import { duration } from '../progress/render.ts';
+import type { NamedPlan } from './plan.ts';
 
 /** A plan for people: what happens in which order, what will not answer, what is checked, until when one can go back. */
-export function planText(plan: Plan): string {
+export function planText(plan: NamedPlan): string {
   const { targets, controlPlanes, workers, stages, pointOfNoReturn } = plan;
   const hasHandoff = stages.some((stage) => stage.name === 'AwaitingCredentials');
   return [
@@ -22,6 +23,10 @@ export function planText(plan: Plan): string {
       ),
     ),
     ...section('Know before:', plan.warnings),
+    ...section(
+      'Pods that have read the Kubernetes CA of now, to be restarted between Issuing and Dropping:',
+      plan.podsToRestart.map(podsLine),
+    ),
     ...section('Checked, and waited for, each time:', checkLines(plan.checks)),
     '',
     `Point of no return: ${pointOfNoReturn.stage} (${pointOfNoReturn.why}). Until then ichor operation delete abandons the rotation.`,
@@ -65,6 +70,15 @@ function checkLines(checks: Plan['checks']): string[] {
     const times = WHEN.filter(([when]) => checks[when].includes(check)).map(([, words]) => words);
     return `${check} (before ${times.join(', ')})`;
   });
+}
+
+/** As many pods of one owner as people read; programs get all of them. */
+const NAMED_PODS = 5;
+
+function podsLine({ owner, pods, restartable }: NamedPlan['podsToRestart'][number]): string {
+  const more = pods.length - NAMED_PODS;
+  const names = `${pods.slice(0, NAMED_PODS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${owner}: ${names}${restartable ? '' : ' (no rollout reaches them: replace them yourself)'}`;
 }
 
 function section(title: string, lines: readonly string[]): string[] {

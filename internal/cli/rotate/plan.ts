@@ -1,5 +1,12 @@
 import { adviceFor, type CaTarget } from '../../../api/v1alpha1/index.ts';
-import { listApiServices, listTalosAccess } from '../../../pkg/kube/index.ts';
+import {
+  listApiServices,
+  listStalePods,
+  readTalosAccess,
+  type StalePods,
+  type TalosAccessSecret,
+} from '../../../pkg/kube/index.ts';
+import { type Certificate, verifyChain } from '../../../pkg/pki/index.ts';
 import { type Plan, planOf } from '../../rotation/plan.ts';
 import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
@@ -7,10 +14,28 @@ import { draftOperation } from '../operations.ts';
 import { planText } from './plan-text.ts';
 import { type RotateRequest, settingsOf, specOf } from './request.ts';
 
+/** Pods that trust the Kubernetes CA of now, and what keeps them alive. */
+export interface PodsToRestart {
+  /** `namespace/kind/name` */
+  readonly owner: string;
+  readonly pods: readonly string[];
+  /** Whether `--restart-workloads` can restart them; others are their owner's to replace. */
+  readonly restartable: boolean;
+}
+
+/** What the plan of a rotation says of the programs in the cluster. */
+interface Clients {
+  readonly warnings: readonly string[];
+  readonly podsToRestart: readonly PodsToRestart[];
+}
+
+/** A plan with the pods that need a restart. */
+export type NamedPlan = Plan & Pick<Clients, 'podsToRestart'>;
+
 /** A plan, for people and for programs. */
 export interface LookedAtPlan {
   readonly text: string;
-  readonly value: Plan;
+  readonly value: NamedPlan;
   /** Why the rotation would not start now. */
   readonly blocked: { readonly message: string; readonly advice: string } | undefined;
 }
@@ -19,10 +44,8 @@ export interface LookedAtPlan {
 export async function lookAtPlan(view: ClusterView, request: RotateRequest, now: number): Promise<LookedAtPlan> {
   const observation = await view.observe(draftOperation(specOf(request), now));
   const plan = planOf(observation, settingsOf(request));
-  const value = {
-    ...plan,
-    warnings: [...settleWarning(request), ...plan.warnings, ...(await clientsOf(view, request.targets))],
-  };
+  const { warnings, podsToRestart } = await clientsOf(view, request.targets);
+  const value = { ...plan, warnings: [...settleWarning(request), ...plan.warnings, ...warnings], podsToRestart };
   const { blocker } = plan;
   return {
     value,
@@ -39,22 +62,33 @@ function settleWarning({ settleMs }: RotateRequest): string[] {
   ];
 }
 
-/** Programs in the cluster that hold one of the CAs and are nobody's but their owner's to restart, by name. */
-async function clientsOf(view: ClusterView, targets: readonly CaTarget[]): Promise<string[]> {
-  const asked = targets.includes('kubernetes-aggregator') || targets.includes('talos');
-  if (!asked) return [];
+/** Programs in the cluster that hold one of the CAs, by name: some are only their owner's to restart. */
+async function clientsOf(view: ClusterView, targets: readonly CaTarget[]): Promise<Clients> {
+  const none: Clients = { warnings: [], podsToRestart: [] };
+  if (!targets.some((target) => target !== 'etcd')) return none;
   try {
     const [plane] = await view.controlPlanes();
     if (plane === undefined) throw new CliError('unreachable', 'the cluster has no control plane');
-    return await view.session.kube(plane, async (client) => [
-      ...(targets.includes('kubernetes-aggregator') ? extensionServers(await listApiServices(client)) : []),
-      ...(targets.includes('talos') ? talosClients(await listTalosAccess(client)) : []),
-    ]);
+    const ca = await view.talosCa();
+    return await view.session.kube(plane, async (client) => ({
+      warnings: [
+        ...(targets.includes('kubernetes-aggregator') ? extensionServers(await listApiServices(client)) : []),
+        ...(targets.includes('talos') ? talosClients(await readTalosAccess(client), ca) : []),
+      ],
+      // Whatever runs now will have started before the new root CA is published.
+      podsToRestart: targets.includes('kubernetes')
+        ? podsOf(await listStalePods(client, { startedBefore: Number.POSITIVE_INFINITY }))
+        : [],
+    }));
   } catch (error) {
     // The plan is still right; what it could not name is said.
-    return [
-      `Extension API servers and clients of the Talos API could not be listed: ${error instanceof Error ? error.message : String(error)}`,
-    ];
+    const found = error instanceof Error ? error.message : String(error);
+    return {
+      ...none,
+      warnings: [
+        `Extension API servers, clients of the Talos API and pods that need a restart could not be listed: ${found}`,
+      ],
+    };
   }
 }
 
@@ -66,10 +100,28 @@ function extensionServers(services: Awaited<ReturnType<typeof listApiServices>>)
   ];
 }
 
-function talosClients(accesses: Awaited<ReturnType<typeof listTalosAccess>>): string[] {
+function talosClients(accesses: readonly TalosAccessSecret[], ca: Certificate): string[] {
   if (accesses.length === 0) return [];
-  const names = accesses.map(({ namespace, name, pods }) => `${namespace}/${name} (${pods.length} pods)`);
+  const names = accesses.map((access) => `${access.namespace}/${access.name} (${accessText(access, ca)})`);
   return [
-    `Programs that call the Talos API lose it for a moment in Issuing, until they read their Secret again: ${names.join(', ')}.`,
+    `Programs that call the Talos API lose it for a moment in Issuing, until they read their Secret again; Dropping waits until Talos has renewed every one: ${names.join(', ')}.`,
   ];
+}
+
+function accessText({ pods, certificate, problem }: TalosAccessSecret, ca: Certificate): string {
+  const used = pods.length === 0 ? 'no pods' : pods.join(', ');
+  if (certificate === undefined) return `${used}; ${problem}`;
+  // Both CAs of a rotation share their name, so the signature decides; what is over is said beside it.
+  const options = { now: certificate.notBefore, usage: 'client', clockSkewMs: Number.MAX_SAFE_INTEGER } as const;
+  return verifyChain(certificate, [ca], options).ok
+    ? used
+    : `${used}; its certificate is not by the CA of now: Talos did not renew it`;
+}
+
+function podsOf(stale: readonly StalePods[]): PodsToRestart[] {
+  return stale.map(({ namespace, owner, name, pods, restartable }) => ({
+    owner: `${namespace}/${owner}/${name}`,
+    pods,
+    restartable,
+  }));
 }

@@ -1,3 +1,4 @@
+import { talosAccessRenewed } from '../stages/talos-access-renewed.ts';
 import { proveAccepted, proveIssuing, type TargetDescriptor } from './descriptor.ts';
 
 /**
@@ -25,6 +26,6 @@ export const talos: TargetDescriptor = {
     'Every talosconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
     'The Secrets of talos.dev ServiceAccounts hold one CA and change only in Issuing: programs in the cluster that use the Talos API may fail for a moment, and must read them again.',
   ],
-  needs: {},
-  settle: {},
+  needs: { Issuing: ['talosAccess'] },
+  settle: { Issuing: [talosAccessRenewed] },
 };
