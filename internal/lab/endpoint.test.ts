@@ -9,7 +9,7 @@ import { forward } from './endpoint.ts';
 let mint: Mint;
 beforeAll(async () => {
   mint = await createMint(1);
-});
+}, 60_000);
 
 /** Closes everything that a test has opened. */
 const ends: (() => unknown)[] = [];

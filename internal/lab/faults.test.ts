@@ -7,7 +7,7 @@ import { machineStatus } from './status.ts';
 let mint: Mint;
 beforeAll(async () => {
   mint = await createMint(1);
-});
+}, 60_000);
 
 const aWorld = (): World => createWorld({ seed: 1, controlPlanes: 3, workers: 1, mint });
 

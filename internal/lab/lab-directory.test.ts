@@ -7,13 +7,26 @@ import { claimDirectory, readLabRecord, releaseDirectory, watchDirectory } from 
 
 const NOW = Date.UTC(2026, 10, 5, 12);
 
-/** Makes the record one of a process that is certainly dead. */
-function killOwner(directory: string): void {
+/** Makes the record one of another process. */
+function giveTo(directory: string, pid: number): void {
   const path = join(directory, 'lab', 'lab.json');
   const record = JSON.parse(readFileSync(path, 'utf8')) as { process: { pid: number; startedAt: string } };
-  // Process numbers of Linux end below 4,194,304, those of macOS at 99,998.
-  record.process.pid = 4_999_999;
+  record.process.pid = pid;
+  record.process.startedAt = startOf(pid);
   writeFileSync(path, JSON.stringify(record));
+}
+
+/** As the system says it: field 22 of /proc/PID/stat; nothing where there is no such file. */
+function startOf(pid: number): string {
+  const path = `/proc/${pid}/stat`;
+  if (!existsSync(path)) return '';
+  const text = readFileSync(path, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+/** Process numbers of Linux end below 4,194,304, those of macOS at 99,998. */
+function killOwner(directory: string): void {
+  giveTo(directory, 4_999_999);
 }
 
 describe('claimDirectory', () => {
@@ -74,6 +87,17 @@ describe('releaseDirectory', () => {
     await releaseDirectory(directory);
 
     assert.deepEqual(readdirSync(directory), ['notes.txt']);
+  });
+
+  it('leaves the files of a lab that another process runs', async () => {
+    using folder = aFolder();
+    await claimDirectory(folder.path, NOW);
+    // Whoever runs this test lives for as long as it does.
+    giveTo(folder.path, process.ppid);
+
+    await releaseDirectory(folder.path);
+
+    assert.deepEqual(readdirSync(folder.path), ['lab']);
   });
 
   it('does nothing where no lab is', async () => {

@@ -15,7 +15,7 @@ const NOW = Date.UTC(2026, 10, 5, 12);
 let real: BundleDocument;
 beforeAll(async () => {
   real = await newBundle(NOW);
-});
+}, 60_000);
 
 type Shape = 'legacy' | 'typed';
 

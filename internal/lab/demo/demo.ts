@@ -31,6 +31,8 @@ export interface DemoOptions {
 export interface DemoResult {
   /** Of `ichor cluster rotate-ca`. */
   readonly exitCode: number;
+  /** What `ichor` said on standard error, where its output went nowhere. */
+  readonly said: string;
   readonly rotationMs: number;
   readonly stages: readonly StageTime[];
   readonly reboots: readonly { readonly machine: string; readonly times: number }[];
@@ -70,12 +72,13 @@ async function rotate(options: DemoOptions, directory: string, status: () => Lab
   const following = followKubeconfig(kubeconfig, traffic);
   const watch = watchStages(directory);
   const begin = performance.now();
-  let exitCode: number;
+  let ended: { readonly exitCode: number; readonly said: string };
   try {
-    exitCode = await runIchor(options, directory);
+    ended = await runIchor(options, directory);
   } finally {
     clearInterval(following);
   }
+  const { exitCode, said } = ended;
   const rotationMs = Math.round(performance.now() - begin);
   const stages = await watch.stop();
   traffic.use(kubeconfigCredentials(await readFile(kubeconfig, 'utf8')));
@@ -93,6 +96,7 @@ async function rotate(options: DemoOptions, directory: string, status: () => Lab
   const report = await traffic.stop();
   return {
     exitCode,
+    said,
     rotationMs,
     stages,
     reboots: status().machines.map(({ name, reboots }) => ({ machine: name, times: reboots })),
@@ -121,14 +125,21 @@ function followKubeconfig(file: string, traffic: Traffic): NodeJS.Timeout {
   return setInterval(() => void look(), LOOK_MS);
 }
 
-/** Resolves with the exit code; a signal is handed on, and `ichor` ends between two steps. */
-function runIchor({ program, settle, stdio, signal }: DemoOptions, directory: string): Promise<number> {
+/** Resolves when it has ended; a signal is handed on, and `ichor` ends between two steps. */
+function runIchor(
+  { program, settle, stdio, signal }: DemoOptions,
+  directory: string,
+): Promise<{ readonly exitCode: number; readonly said: string }> {
   const [command = '', ...first] = program;
   const child = spawn(
     command,
     [...first, 'cluster', 'rotate-ca', '--all', '--yes', '--follow', '--settle', settle, '--dir', directory],
-    { stdio: ['ignore', stdio, stdio] },
+    { stdio: ['ignore', stdio, stdio === 'inherit' ? 'inherit' : 'pipe'] },
   );
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
   const onAbort = (): void => {
     child.kill('SIGINT');
   };
@@ -137,7 +148,7 @@ function runIchor({ program, settle, stdio, signal }: DemoOptions, directory: st
     child.once('error', reject);
     child.once('close', (code) => {
       signal?.removeEventListener('abort', onAbort);
-      resolve(code ?? 1);
+      resolve({ exitCode: code ?? 1, said });
     });
   });
 }

@@ -2,7 +2,7 @@ import type { DemoResult } from './demo.ts';
 
 /** What happened in a demo, for people; no final newline. */
 export function demoSummary(result: DemoResult): string {
-  const { traffic, stages, reboots, proofs, rotationMs, exitCode, isWhole } = result;
+  const { traffic, stages, reboots, proofs, rotationMs, exitCode, said, isWhole } = result;
   const failed = proofs.filter((proof) => !proof.holds);
   const width = Math.max(0, ...stages.map(({ stage }) => stage.length));
   return [
@@ -10,6 +10,12 @@ export function demoSummary(result: DemoResult): string {
     ...proofs.map(({ what, holds, found }) => `  ${holds ? 'yes' : 'NO '}  ${what}${holds ? '' : ` (${found})`}`),
     '',
     `Rotation: ${exitCode === 0 ? 'complete' : `ended with exit code ${exitCode}`} after ${seconds(rotationMs)}`,
+    ...(said === ''
+      ? []
+      : said
+          .trimEnd()
+          .split('\n')
+          .map((line) => `  ${line}`)),
     ...stages.map(({ stage, ms }) => `  ${stage.padEnd(width)}  ${seconds(ms)}`),
     `Reboots: ${reboots.map(({ machine, times }) => `${machine} ${times}`).join(', ')}`,
     `Requests: ${traffic.requests} by steady clients of all API servers; failed ${traffic.failed}, tried again on another server ${traffic.retried}, acknowledged writes lost ${traffic.lostWrites}`,
