@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { isCaTarget } from '../../api/v1alpha1/index.ts';
+import { CA_TARGETS, isCaTarget } from '../../api/v1alpha1/index.ts';
+import { countOption, readOptions } from '../support/options.ts';
 import { unmetNeeds } from '../support/real.ts';
 import { talosCluster } from '../talos/cluster.ts';
 import { ensureTools } from '../tools/tools.ts';
@@ -14,21 +14,20 @@ authorities with traffic running, proves the end and prints what happened.
 Needs Linux, root and Go.
 `;
 
-const { values } = parseArgs({
+const { values } = readOptions(USAGE, {
   options: {
     'control-planes': { type: 'string', default: '3' },
     workers: { type: 'string', default: '1' },
     ca: { type: 'string', default: 'all' },
     contract: { type: 'string', default: 'v1.14' },
-    help: { type: 'boolean', default: false },
   },
 });
 
-process.exitCode = values.help ? usage(0) : await main();
+process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const names = values.ca.split(',');
-  if (values.ca !== 'all' && !names.every(isCaTarget)) return usage(2);
+  const size = readSize();
+  if (typeof size === 'string') return refuse(size);
   await ensureTools({ required: true });
   const unmet = unmetNeeds({ linux: true, root: true });
   if (unmet.length > 0) {
@@ -36,8 +35,7 @@ async function main(): Promise<number> {
     return 1;
   }
   await using cluster = await talosCluster({
-    controlPlanes: Number(values['control-planes']),
-    workers: Number(values.workers),
+    ...size,
     contract: values.contract as `v1.${number}`,
   });
   await using directory = await operatorDirectory(cluster);
@@ -62,7 +60,23 @@ async function main(): Promise<number> {
   return rotation.exitCode;
 }
 
-function usage(code: number): number {
-  (code === 0 ? process.stdout : process.stderr).write(USAGE);
-  return code;
+/** How many machines; a sentence where an option is not what it should be. */
+function readSize() {
+  if (values.ca !== 'all' && !values.ca.split(',').every(isCaTarget)) {
+    return `--ca is ${JSON.stringify(values.ca)}; expected all, or names out of ${CA_TARGETS.join(', ')}`;
+  }
+  if (!/^v1\.\d+$/.test(values.contract)) return `--contract is ${JSON.stringify(values.contract)}; expected v1.14`;
+  try {
+    return {
+      controlPlanes: countOption('control-planes', values['control-planes'], [1, 5]),
+      workers: countOption('workers', values.workers, [0, 3]),
+    };
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function refuse(message: string): number {
+  process.stderr.write(`${message}\n\n${USAGE}`);
+  return 2;
 }

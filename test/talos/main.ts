@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { sayOnStderr } from '../support/clock-lines.ts';
+import { readOptions } from '../support/options.ts';
 import { openCluster, type TalosCluster, talosCluster } from './cluster.ts';
 import { cgroupVersion } from './host/cgroups.ts';
 import { prepareParts } from './parts.ts';
@@ -35,7 +35,7 @@ const USAGE = `usage: npm run talos -- COMMAND [--name NAME] [OPTIONS]
 The name is "main" unless given. Programs and files are kept in $ICHOR_CACHE, by default ichor in the user's cache directory.
 `;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions(USAGE, {
   allowPositionals: true,
   options: {
     name: { type: 'string', default: 'main' },
