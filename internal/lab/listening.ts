@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LabError } from './lab-error.ts';
 
 /** How long a listener of our own may take to appear. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 const BETWEEN_MS = 10;
 
-/** Resolves when something accepts connections there. Errors: {@link LabError} `addresses` after ten seconds. */
+/** Resolves when something accepts connections there. Errors: {@link LabError} `addresses` after a minute, so that a busy computer has the time. */
 export async function untilListening(address: string, port: number): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
