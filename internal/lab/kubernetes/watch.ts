@@ -28,6 +28,9 @@ const SPREAD_MS = 30 * 60_000;
 
 const BOOKMARK_MS = 60_000;
 
+/** So much may be on its way to somebody who watches. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+
 /** Sends what happens to a resource until the client goes, the time is over or the connection ends. */
 export function watch(response: Response, options: WatchOptions): void {
   const { history, resource, selection, query } = options;
@@ -38,6 +41,8 @@ export function watch(response: Response, options: WatchOptions): void {
     const form = representEvent(event, resource, options.form, { ...options.printing(), isFirst });
     isFirst = false;
     response.write(`${JSON.stringify(form)}\n`);
+    // Whoever does not read is let go, as kube-apiserver does: he can list again.
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
   };
   const asked = query.resourceVersion ?? '';
   const isFromNow = asked === '' || asked === '0' || query.sendInitialEvents === 'true';

@@ -76,6 +76,9 @@ function write(target: Target, make: (before: KubeObject) => unknown): ApiReply 
   const before = view.find(resource, namespace, name);
   if (before === undefined) return notFound(resource, name);
   const made = make(before) as KubeObject;
+  if (!isFields(made) || !isFields(made.metadata)) {
+    return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
+  }
   const wrong = changedIdentity(target, before, made);
   if (wrong !== undefined) return wrong;
   const { creationTimestamp, resourceVersion: version, uid } = before.metadata;
