@@ -1,6 +1,5 @@
-import { bundlePartsOf } from '../../internal/cli/import/bundle-from-config.ts';
 import type { Connections } from '../../internal/controller/index.ts';
-import type { SecretsBundle } from '../../pkg/bundle/index.ts';
+import { bundlePartsOf, type SecretsBundle } from '../../pkg/bundle/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import { type KubeClientOptions, KubeError, toMicroTime } from '../../pkg/kube/index.ts';
 import { readMachineConfig } from '../../pkg/machineconfig/index.ts';

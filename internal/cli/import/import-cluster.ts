@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   type BundleDocument,
+  BundleError,
+  type BundleParts,
   bundleFromParts,
+  bundlePartsOf,
   CA_TARGETS,
   caOf,
   exportFingerprint,
@@ -21,7 +24,6 @@ import { CliError } from '../cli-error.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
-import { bundlePartsOf } from './bundle-from-config.ts';
 
 /** `ichor cluster import` */
 export async function importCluster(invocation: Invocation): Promise<ExitName> {
@@ -77,10 +79,24 @@ async function fromControlPlane(
 ): Promise<BundleDocument> {
   const { config, machine } = await readConfiguration(connections, context);
   const recipients = list(options, 'recipient');
-  return bundleFromParts(bundlePartsOf(config, machine), {
+  return bundleFromParts(partsOf(config, machine), {
     path: 'secrets.yaml',
     ...(recipients === undefined ? {} : { encryption: { recipients } }),
   });
+}
+
+/** What a machine's configuration holds; what is wrong with it is not the fault of the directory. */
+function partsOf(config: string, machine: string): BundleParts {
+  try {
+    return bundlePartsOf(config, `the configuration of ${machine}`);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    const advice =
+      error.field === 'machine.type'
+        ? 'Name a control plane as the endpoint of the talosconfig.'
+        : 'Finish the rotation first where one is under way; else import from secrets.yaml (--secrets).';
+    throw new CliError('refused', error.message, `${advice} Nothing was written.`, error);
+  }
 }
 
 interface FromFile {
@@ -109,7 +125,7 @@ async function fromFile(path: string, { invocation, connections, context }: From
       error,
     );
   });
-  const live = bundlePartsOf(config, machine);
+  const live = partsOf(config, machine);
   const different = CA_TARGETS.filter(
     (target) => caOf(live, target).certificate.fingerprint !== caOf(document.bundle, target).certificate.fingerprint,
   );

@@ -2,20 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { bundleFromParts } from '../../../pkg/bundle/index.ts';
-import { renderStage } from '../../../pkg/machineconfig/index.ts';
 import { Secret } from '../../../pkg/pki/index.ts';
 import { aBundleDocument } from '../../../test/builders/bundle.ts';
 import { MADE_AT } from '../../../test/builders/certificates.ts';
 import { aClusterFolder, aFolder, type CliOptions, runInProcess } from '../../../test/builders/cli.ts';
-import {
-  aMachineConfig,
-  type ClusterMaterial,
-  changesBetween,
-  someMaterial,
-} from '../../../test/builders/machine-config.ts';
+import { aMachineConfig, type ClusterMaterial, someMaterial } from '../../../test/builders/machine-config.ts';
 import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
-import { bundlePartsOf } from './bundle-from-config.ts';
 
 /** The material of the bundle of the tests, as a machine configuration holds it. */
 async function bundleMaterial(): Promise<ClusterMaterial> {
@@ -36,46 +28,6 @@ function machines(config: string): CliOptions['connections'] {
   });
   return { talos: talos as never };
 }
-
-describe('bundlePartsOf', () => {
-  it.each(['legacy', 'mixed', 'typed'] as const)(
-    'finds every secret in a configuration of the %s shape',
-    async (shape) => {
-      const material = await someMaterial();
-
-      const parts = bundlePartsOf(aConfig({ shape, material }), 'cp1');
-
-      const { bundle } = bundleFromParts(parts, { path: 'secrets.yaml' });
-      const prints = (from: ClusterMaterial | typeof bundle) =>
-        [from.talos, from.kubernetes, from.etcd, from.aggregator].map((ca) => ca.certificate.fingerprint);
-      assert.deepEqual(prints(bundle), prints(material));
-      assert.equal(bundle.serviceAccount.fingerprint, material.serviceAccount.fingerprint);
-      assert.equal(bundle.secretboxEncryptionSecret?.equals(material.encryption.secret), true);
-      assert.equal(bundle.trustdToken.expose(), 'abcdef.0123456789abcdef');
-    },
-  );
-
-  it('refuses a worker', async () => {
-    const config = aMachineConfig({ role: 'worker', material: await someMaterial() });
-
-    assert.throws(() => bundlePartsOf(config, 'w1'), {
-      exit: 'refused',
-      message: 'w1 is no control plane; only control planes hold the keys of the certificate authorities',
-    });
-  });
-
-  it('refuses a control plane in the middle of a rotation of etcd', async () => {
-    const [before, after] = [await someMaterial(), await someMaterial()];
-    const changes = changesBetween(before, after).filter(({ target }) => target === 'etcd');
-    const config = renderStage(aMachineConfig({ material: before }), changes, 'Accepting', { talosVersion: '1.14.1' });
-
-    assert.throws(() => bundlePartsOf(config, 'cp1'), {
-      exit: 'refused',
-      message:
-        'cluster.etcd.ca in the configuration of cp1 holds more than one certificate: it is in the middle of a rotation',
-    });
-  });
-});
 
 describe('ichor cluster import', () => {
   it('makes a directory from a talosconfig alone, by reading a control plane', async () => {

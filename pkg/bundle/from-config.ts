@@ -1,13 +1,13 @@
 import { parseAllDocuments } from 'yaml';
-import type { BundleParts } from '../../../pkg/bundle/index.ts';
 import {
   type CertificateAndKey,
   parseCertificates,
   parsePrivateKey,
   parseServiceAccountKey,
   Secret,
-} from '../../../pkg/pki/index.ts';
-import { CliError } from '../cli-error.ts';
+} from '../pki/index.ts';
+import { BundleError } from './error.ts';
+import type { BundleParts } from './parts.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
@@ -17,15 +17,16 @@ type Tree = Readonly<Record<string, unknown>>;
  * mix of both. Only what the configuration signs with is taken, never what it
  * merely accepts.
  *
- * @param where the machine, for messages
- * @throws {CliError} naming the field that is missing; `refused` for a worker and in the middle of a rotation
+ * @param path what people call the configuration, for messages: `the configuration of cp1`
+ * @throws {BundleError} naming the field: `missing`, `malformed`, or `unsupported` for a worker and in the middle of a rotation
  */
-export function bundlePartsOf(config: string, where: string): BundleParts {
-  const source = createSource(config, where);
+export function bundlePartsOf(config: string, path: string): BundleParts {
+  const source = createSource(config, path);
   if (source.text('machine.type') !== 'controlplane') {
-    throw new CliError(
-      'refused',
-      `${where} is no control plane; only control planes hold the keys of the certificate authorities`,
+    throw new BundleError(
+      'unsupported',
+      { path, field: 'machine.type' },
+      'is not controlplane; only control planes hold the keys of the certificate authorities',
     );
   }
   return {
@@ -43,7 +44,7 @@ export function bundlePartsOf(config: string, where: string): BundleParts {
         'private-key',
         source.pem('cluster.serviceAccount.key') ?? source.need('KubeServiceAccountConfig.issuer.privateKey'),
       ),
-      `${where}: the service-account key`,
+      `${path}: the service-account key`,
     ),
   };
 }
@@ -60,8 +61,8 @@ interface Source {
   authority(...paths: readonly string[]): CertificateAndKey;
 }
 
-function createSource(config: string, where: string): Source {
-  const root = readDocuments(config, where);
+function createSource(config: string, file: string): Source {
+  const root = readDocuments(config, file);
   const at = (path: string): unknown =>
     path.split('.').reduce<unknown>((node, key) => (isTree(node) ? node[key] : undefined), root);
   const text = (path: string): string | undefined => {
@@ -72,12 +73,8 @@ function createSource(config: string, where: string): Source {
     const value = text(path);
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   };
-  const missing = (paths: readonly string[]): CliError =>
-    new CliError(
-      'refused',
-      `the configuration of ${where} has no ${paths.join(' and no ')}`,
-      'Import from secrets.yaml instead (--secrets).',
-    );
+  const missing = (paths: readonly string[]): BundleError =>
+    new BundleError('missing', { path: file, field: paths.join(' or ') }, 'is not there');
   return {
     text,
     pem: decoded,
@@ -95,13 +92,13 @@ function createSource(config: string, where: string): Source {
         const certificates = text(`${path}.cert`) ?? decoded(`${path}.crt`);
         const key = text(`${path}.cert`) === undefined ? decoded(`${path}.key`) : text(`${path}.key`);
         if (certificates === undefined || key === undefined) continue;
-        const [certificate, another] = parseCertificates(certificates, `${where}: ${path}`);
+        const [certificate, another] = parseCertificates(certificates, `${file}: ${path}`);
         if (certificate !== undefined && another === undefined)
-          return { certificate, key: parsePrivateKey(Secret.of('private-key', key), `${where}: ${path}`) };
-        throw new CliError(
-          'refused',
-          `${path} in the configuration of ${where} holds more than one certificate: it is in the middle of a rotation`,
-          'Finish the rotation first, or import from the secrets.yaml of before (--secrets).',
+          return { certificate, key: parsePrivateKey(Secret.of('private-key', key), `${file}: ${path}`) };
+        throw new BundleError(
+          'unsupported',
+          { path: file, field: path },
+          'holds more than one certificate: the machine is in the middle of a rotation',
         );
       }
       throw missing(paths);
@@ -110,18 +107,25 @@ function createSource(config: string, where: string): Source {
 }
 
 /** All documents as one tree: the old one at its top, each typed one below its kind. */
-function readDocuments(config: string, where: string): Tree {
+function readDocuments(config: string, path: string): Tree {
   const documents = parseAllDocuments(config, { schema: 'failsafe', prettyErrors: false });
   const root: Record<string, unknown> = {};
   for (const document of 'empty' in documents ? [] : documents) {
     // Not the library's message: it may quote the line, which holds a key.
-    if (document.errors.length > 0) throw new CliError('refused', `the configuration of ${where} is not valid YAML`);
+    const [error] = document.errors;
+    if (error !== undefined)
+      throw new BundleError('malformed', { path, line: lineOf(config, error.pos[0]) }, 'is not valid YAML');
     const value: unknown = document.toJS();
     if (!isTree(value)) continue;
     if (typeof value.kind === 'string') root[value.kind] ??= value;
     else Object.assign(root, value);
   }
   return root;
+}
+
+/** Lines are counted from one. */
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
 }
 
 /** The keys that encrypt Secrets in etcd, out of the old fields or the typed document. */
