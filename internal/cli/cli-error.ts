@@ -58,11 +58,23 @@ function explainLab(error: Error & { readonly kind?: unknown; readonly advice?: 
   return { exit, message: error.message, advice: typeof error.advice === 'string' ? error.advice : undefined };
 }
 
-/** A lost talosconfig is no dead end: the bundle has the CA that issues another one. */
-function adviceAbout(error: Error): string | undefined {
-  const isLost =
-    'kind' in error && error.kind === 'missing' && 'path' in error && String(error.path).endsWith('talosconfig');
-  return isLost
-    ? 'If it is lost: ichor cluster credentials --endpoint ADDRESS of a control plane makes another one from secrets.yaml.'
-    : undefined;
+/** What a person can do about an error of a lower layer, where that layer cannot know the commands. */
+function adviceAbout(error: Error & { readonly kind?: unknown; readonly path?: unknown; readonly field?: unknown }) {
+  const { name, kind, path, field } = error;
+  const isFile = (end: string): boolean => field === undefined && String(path).endsWith(end);
+  if (kind === 'missing' && isFile('talosconfig')) {
+    // A lost talosconfig is no dead end: the bundle has the CA that issues another one.
+    return 'If it is lost: ichor cluster credentials --endpoint ADDRESS of a control plane makes another one from secrets.yaml.';
+  }
+  if (name === 'StoreError' && kind === 'missing' && isFile('secrets.yaml')) {
+    return 'Name the directory of the cluster with --dir, or make one: ichor cluster import --dir DIRECTORY.';
+  }
+  if (name !== 'TalosError') return undefined;
+  if (kind === 'untrusted-server') {
+    return 'The machine serves a certificate of another CA than these credentials name: they are of another cluster, or of before a rotation.';
+  }
+  if (kind === 'untrusted-client') {
+    return 'The machine does not take our certificate: it has expired, or is of before a rotation. Beside secrets.yaml, ichor cluster credentials makes a new one.';
+  }
+  return undefined;
 }

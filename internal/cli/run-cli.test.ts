@@ -19,7 +19,14 @@ describe('runCli', () => {
   it('ends with 2 and says so on standard error for an option that is not there', async () => {
     const run = await runInProcess(['cluster', 'rotate-ca', '--forever']);
 
-    assert.deepEqual([run.code, run.stdout, run.stderr], [2, '', "error: unknown option '--forever'\n"]);
+    assert.deepEqual(
+      [run.code, run.stdout, run.stderr],
+      [
+        2,
+        '',
+        "error: unknown option '--forever'\nichor --help lists the commands, ichor COMMAND --help the options of one.\n",
+      ],
+    );
   });
 
   it('ends with 2 for a format that is not there', async () => {
@@ -54,7 +61,7 @@ describe('runCli', () => {
     assert.equal(run.code, 6);
     assert.equal(
       run.stderr,
-      `error: ${folder.path}/secrets.yaml: there is no bundle. Put the secrets.yaml of this cluster here: secrets are never made anew for a cluster that exists\n`,
+      `error: ${folder.path}/secrets.yaml: there is no bundle. Put the secrets.yaml of this cluster here: secrets are never made anew for a cluster that exists\nName the directory of the cluster with --dir, or make one: ichor cluster import --dir DIRECTORY.\n`,
     );
   });
 });

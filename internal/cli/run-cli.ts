@@ -36,13 +36,23 @@ function reportError(error: unknown, { stderr, env }: CliEnvironment): ExitName 
   return exit;
 }
 
+/** What somebody who has never seen the program runs, in this order. */
+const FIRST_STEPS = `First steps:
+  ichor lab up DIR                             a cluster on this computer to rehearse on
+  ichor cluster import --dir DIR               a cluster directory, from your talosconfig
+  ichor cluster status --dir DIR               what the cluster runs with
+  ichor cluster rotate-ca --dir DIR --dry-run  the plan; nothing is changed
+
+Run ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.`;
+
 function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => void): CommanderCommand {
   const program = new CommanderCommand('ichor')
     .description('Replaces every certificate authority and key of a Talos Linux cluster while it serves.')
     .exitOverride()
     .enablePositionalOptions()
     .helpCommand('help [command]', 'show the help of a command, or exit-codes')
-    .addHelpText('after', '\nRun ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.')
+    .addHelpText('after', `\n${FIRST_STEPS}`)
+    .showHelpAfterError('ichor --help lists the commands, ichor COMMAND --help the options of one.')
     .configureOutput({
       writeOut: (line) => environment.stdout.write(line),
       writeErr: (line) => environment.stderr.write(line),
