@@ -39,8 +39,10 @@ describe('the history of a world', () => {
     expect(ask(world, history, 'POST', 'map', { a: '1' })).toBe(201);
     expect(ask(world, history, 'PATCH', 'map', { a: '2' })).toBe(200);
     const changed = history.latest();
+    const { revision } = world.kubernetes.storage;
     expect(ask(world, history, 'PATCH', 'map', { a: '2' })).toBe(200);
     expect(history.latest()).toBe(changed);
+    expect(world.kubernetes.storage.revision).toBe(revision);
     expect(ask(world, history, 'DELETE', 'map')).toBe(200);
 
     expect(changesOf(history, CONFIG_MAPS, start)).toEqual(['ADDED map', 'MODIFIED map', 'DELETED map']);
