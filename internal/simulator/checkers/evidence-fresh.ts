@@ -1,4 +1,5 @@
 import type { CaStage } from '../../../api/v1alpha1/index.ts';
+import { WORLD_START } from '../mint.ts';
 import type { Checker, Moment } from '../run.ts';
 import { isFrozen } from './material.ts';
 
@@ -16,21 +17,33 @@ export function evidenceFresh(): Checker {
       const from = stage;
       stage = now;
       // Frozen between its look and the write that follows, nothing can tell a process how long that was.
-      return isFrozen(moment) ? undefined : unread(moment, from);
+      return isFrozen(moment) || hasJumped(moment) ? undefined : unread(moment, from);
     },
   };
 }
 
 /** Nothing is entered on what was known from before: every machine was read in the boot that it is in. */
 function unread({ world, faults, operation }: Moment, from: CaStage): string | undefined {
-  const at = world.clock.monotonic();
+  const at = enteredAt(operation);
   for (const machine of world.machines()) {
     const reads = faults.log.reads.get(machine.name);
     for (const call of PROOFS) {
       const read = reads?.get(call);
-      const isFresh = read !== undefined && read.at === at && read.bootId === machine.bootId;
+      // Read again since, it was not read less before.
+      const isFresh = read !== undefined && read.at >= at && read.bootId === machine.bootId;
       if (!isFresh) return `${from} was left for ${operation?.status.stage} without ${call} of ${machine.name} now`;
     }
   }
   return undefined;
+}
+
+/** The times of the status are not those of the world any more. */
+function hasJumped({ scenario }: Moment): boolean {
+  return (scenario.happenings ?? []).some(({ what }) => what === 'clock');
+}
+
+/** When the stage was decided, in virtual time: the write may be seen later, by the next process at the latest. */
+function enteredAt(operation: Moment['operation']): number {
+  const { completedAt, caRotation } = operation?.status ?? {};
+  return Date.parse(completedAt ?? caRotation?.stageStartedAt ?? '') - WORLD_START;
 }
