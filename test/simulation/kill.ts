@@ -92,6 +92,9 @@ function killByTests(mutant: Mutant, folder: string): string | undefined {
   return failureOf(process.execPath, [vitest, ...options], tree, /FAIL +(?:\S+ +)?(\S+\.test\.ts.*)/);
 }
 
+/** No run of a mutant takes so long on a machine that has other things to do. */
+const ENDLESS_MS = 900_000;
+
 /** What a program said when it failed; undefined where it did not. */
 function failureOf(program: string, options: readonly string[], cwd: string, said: RegExp): string | undefined {
   try {
@@ -101,6 +104,9 @@ function failureOf(program: string, options: readonly string[], cwd: string, sai
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NO_COLOR: '1' },
       maxBuffer: 64 * 1024 * 1024,
+      // A mutant that never ends is noticed as well.
+      timeout: ENDLESS_MS,
+      killSignal: 'SIGKILL',
     });
     return undefined;
   } catch (error) {
