@@ -30,7 +30,7 @@ export function watchCluster(options: WatchOptions): Watch {
       await look(options, planes, tally);
       if (isLast) return;
       // A look that took long is followed by the next at once.
-      await clock.sleep(everyMs - (clock.monotonic() - begun), stopping.signal).catch(() => undefined);
+      await clock.sleep(Math.max(0, everyMs - (clock.monotonic() - begun)), stopping.signal).catch(() => undefined);
     }
   })();
   return {
