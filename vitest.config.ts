@@ -4,6 +4,9 @@ import { FileOrder } from './test/support/file-order.ts';
 /** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
 const NIGHTLY = ['test/e2e/rotate-{faults,kills,matrix}.test.ts'];
 
+/** A whole rotation in real time, of a cluster that this computer's processors must all serve. */
+const DEMO = 'test/simulation/demo.test.ts';
+
 const ALL_PROCESSORS = '100%';
 
 /** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
@@ -67,6 +70,7 @@ export default defineConfig({
           // Worlds in memory: processor time and nothing else.
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
+          exclude: [DEMO],
           setupFiles: ['./test/support/setup.ts'],
           maxWorkers: ALL_PROCESSORS,
           testTimeout: 300_000,
@@ -74,13 +78,22 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      {
+        test: {
+          name: 'demo',
+          include: [DEMO],
+          setupFiles: ['./test/support/setup.ts'],
+          testTimeout: 600_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
       realProject('real', {
         include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
         exclude: NIGHTLY,
-        order: 3,
+        order: 4,
         maxWorkers: 3,
       }),
-      realProject('nightly', { include: NIGHTLY, exclude: [], order: 4, maxWorkers: 1 }),
+      realProject('nightly', { include: NIGHTLY, exclude: [], order: 5, maxWorkers: 1 }),
     ],
   },
 });
