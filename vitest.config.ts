@@ -29,9 +29,10 @@ const THOROUGH = [
  * `unit` alone stays under a minute. `simulation` rotates clusters in memory under every fault.
  * These three have every processor (left alone, Vitest keeps one free).
  * `real` and `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself).
- * Clusters, real ones and labs, wait about half of the time: three files of `real` run at
- * a time, each with what it needs for itself, in the order of `test/support/file-order.ts`.
- * Those of `nightly` run one after the other, because they print how long things took.
+ * A real cluster of one control plane or a lab mostly waits, and one of three takes more
+ * than one processor while it is rotated: two files of `real` run at a time, in the order
+ * of `test/support/file-order.ts`. Those of `nightly` run one after the other, because
+ * they print how long things took.
  */
 export default defineConfig({
   test: {
@@ -91,7 +92,7 @@ export default defineConfig({
         include: ['test/{tools,integration,conformance,talos,e2e}/**/*.test.ts'],
         exclude: NIGHTLY,
         order: 4,
-        maxWorkers: 3,
+        maxWorkers: 2,
       }),
       realProject('nightly', { include: NIGHTLY, exclude: [], order: 5, maxWorkers: 1 }),
     ],
