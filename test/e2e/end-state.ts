@@ -8,7 +8,7 @@ import { folderOf } from '../support/folder.ts';
 import { run } from '../support/run.ts';
 import type { TalosCluster } from '../talos/cluster.ts';
 import { toolPath } from '../tools/tools.ts';
-import { etcdHealth, tryEtcdClient, tryFrontProxy } from './refusals.ts';
+import { etcdHealth, TLS_REFUSAL, tryEtcdClient, tryFrontProxy } from './refusals.ts';
 
 /** What is compared between before and after a rotation. */
 export interface Before {
@@ -151,7 +151,7 @@ async function expectOldEtcdClientRefused(
     const server = `https://${address}:${ETCD_PORT}`;
     const old = await tryEtcdClient({ server, signer: before.etcd, serverCa });
     expect(old.accepted, `an etcd client certificate of the old CA at ${name}: ${old.said}`).toBe(false);
-    expect(old.said, `what etcdctl says at ${name}`).toMatch(/tls: .*certificate/);
+    expect(old.said, `what etcdctl says at ${name}`).toMatch(TLS_REFUSAL);
     const present = await tryEtcdClient({ server, signer: after.etcd, serverCa });
     expect(present.accepted, `an etcd client certificate of the new CA at ${name}: ${present.said}`).toBe(true);
   }

@@ -28,16 +28,25 @@ export interface ClientVerdict {
   readonly said: string;
 }
 
+/** How etcdctl quotes the alert of a server that refuses its certificate. */
+export const TLS_REFUSAL = /tls: .*certificate/;
+
+const ETCD_ATTEMPTS = 5;
+
 /**
  * Reads a key through `etcdctl` with a client certificate of this CA. etcd of
  * TLS 1.3 refuses a client after the handshake, so only a call that was answered
- * counts as accepted.
+ * counts as accepted. A command whose time ran out before it was answered or
+ * refused has shown nothing, and is given again.
  */
 export async function tryEtcdClient({ server, signer, serverCa }: ClientTrial): Promise<ClientVerdict> {
   return withEtcdFiles(signer, serverCa, async (flags) => {
     const args = [...flags, `--endpoints=${server}`, '--command-timeout=10s', 'get', 'ichor-trial'];
-    const { code, stdout, stderr } = await run(toolPath('etcdctl'), args, { timeoutMs: 30_000 });
-    return { accepted: code === 0, said: `${stdout}${stderr}` };
+    for (let attempt = 1; ; attempt += 1) {
+      const { code, stdout, stderr } = await run(toolPath('etcdctl'), args, { timeoutMs: 30_000 });
+      const said = `${stdout}${stderr}`;
+      if (code === 0 || TLS_REFUSAL.test(said) || attempt === ETCD_ATTEMPTS) return { accepted: code === 0, said };
+    }
   });
 }
 
