@@ -106,7 +106,8 @@ export function parseCertificates(pem: string, where?: string): Certificate[] {
  * bundle with `broken` problems trusts less than it seems to.
  */
 export function scanCertificates(pem: string): BundleScan {
-  return scanned(pem);
+  // What is remembered outlives its caller: a text that holds a key is read anew.
+  return pem.includes('PRIVATE KEY') ? scanBundle(pem) : scanned(pem);
 }
 
 const scanned = remembered(scanBundle);

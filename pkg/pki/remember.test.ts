@@ -36,6 +36,14 @@ describe('a remembered reading', () => {
     expect(reads).toEqual(['a', 'long', 'long']);
   });
 
+  it('is not made of a text that holds a private key', () => {
+    const certificate = readFileSync(new URL('testdata/os.crt', import.meta.url), 'utf8');
+    const withKey = `${certificate}-----BEGIN ED25519 PRIVATE KEY-----\nAA==\n-----END ED25519 PRIVATE KEY-----\n`;
+
+    expect(scanCertificates(certificate)).toBe(scanCertificates(certificate));
+    expect(scanCertificates(withKey)).not.toBe(scanCertificates(withKey));
+  });
+
   it('gives every reader of a bundle a list of its own', () => {
     const pem = readFileSync(new URL('testdata/os.crt', import.meta.url), 'utf8');
 
