@@ -1,5 +1,5 @@
 import type { Clock } from '../../pkg/clock/index.ts';
-import type { VirtualClock } from '../simulator/index.ts';
+import { sleepOn, type VirtualClock } from '../simulator/index.ts';
 
 /** A clock of a world whose events happen in real time. */
 export interface RealClock extends VirtualClock {
@@ -50,27 +50,8 @@ export function createRealClock(host: Clock): RealClock {
     jump(ms) {
       offset += ms;
     },
-    sleep(ms, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        const onAbort = (): void => {
-          cancel();
-          reject(signal?.reason);
-        };
-        const cancel = add(
-          ms,
-          () => {
-            signal?.removeEventListener('abort', onAbort);
-            resolve();
-          },
-          () => reject(new Error('the clock was stopped')),
-        );
-        signal?.addEventListener('abort', onAbort, { once: true });
-      });
-    },
+    sleep: (ms, signal) =>
+      sleepOn(signal, (wake, forsake) => add(ms, wake, () => forsake(new Error('the clock was stopped')))),
     hold: (work) => work,
     run: (promise) => promise,
     stop() {

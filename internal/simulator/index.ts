@@ -36,7 +36,6 @@ export {
 export { createSimStore, type SimStore } from './store.ts';
 export {
   applyConfiguration,
-  type ContainerFact,
   configurationOf,
   containerId,
   containersOf,
@@ -61,7 +60,7 @@ export {
   servingIssuer,
   storeConfiguration,
 } from './transitions.ts';
-export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+export { createVirtualClock, sleepOn, type VirtualClock } from './virtual-clock.ts';
 export {
   createWorld,
   type Foundation,

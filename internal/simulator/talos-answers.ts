@@ -1,6 +1,7 @@
 import type {
   ApplyMode,
   ApplyResult,
+  ContainerStatus,
   EtcdAlarm,
   EtcdMember,
   EtcdStatus,
@@ -181,19 +182,8 @@ export function serviceFacts(world: World, machine: SimMachine): readonly Servic
   return facts.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** A container of the CRI. */
-export interface ContainerFact {
-  readonly id: string;
-  readonly podId: string;
-  readonly name: string;
-  readonly image: string;
-  readonly pid: number;
-  readonly status: string;
-  readonly sandbox: boolean;
-}
-
 /** The containers of the static pods that run. */
-export function containersOf({ name, plane }: SimMachine): readonly ContainerFact[] {
+export function containersOf({ name, plane }: SimMachine): readonly ContainerStatus[] {
   if (plane === undefined) return [];
   const processes = {
     'kube-apiserver': plane.apiServer,

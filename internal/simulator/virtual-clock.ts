@@ -55,27 +55,7 @@ export function createVirtualClock(start: number): VirtualClock {
     jump(ms) {
       offset += ms;
     },
-    sleep(ms, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        const cancel = add(
-          ms,
-          () => {
-            signal?.removeEventListener('abort', onAbort);
-            resolve();
-          },
-          true,
-        );
-        function onAbort(): void {
-          cancel();
-          reject(signal?.reason);
-        }
-        signal?.addEventListener('abort', onAbort, { once: true });
-      });
-    },
+    sleep: (ms, signal) => sleepOn(signal, (wake) => add(ms, wake, true)),
     async hold(work) {
       held += 1;
       try {
@@ -103,6 +83,32 @@ export function createVirtualClock(start: number): VirtualClock {
     },
   };
   return clock;
+}
+
+/**
+ * A sleep as {@link Clock} promises it, on a queue of events: `arm` puts the waking
+ * into the queue and returns what takes it out. `forsake` ends a sleep that nothing
+ * will wake any more.
+ */
+export function sleepOn(
+  signal: AbortSignal | undefined,
+  arm: (wake: () => void, forsake: (reason: Error) => void) => () => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = (): void => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = arm(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, reject);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
 }
 
 /** Everything that only waits for promises that are settled already runs before the next turn. */

@@ -14,6 +14,18 @@ function seenAt(object: KubeObject): string | undefined {
     .find((text) => text !== '');
 }
 
+/** What is listed of events; the two groups name whom an event is about, and its text, in words of their own. */
+function eventColumns(about: string, text: string): Resource['columns'] {
+  return [
+    column('Last Seen', (object, now) => ageOf(seenAt(object), now)),
+    textColumn('Type', 'type'),
+    textColumn('Reason', 'reason'),
+    column('Object', (object) => `${textOf(object, `${about}.kind`).toLowerCase()}/${textOf(object, `${about}.name`)}`),
+    textColumn('Message', text),
+    { ...NAME_COLUMN, wide: true },
+  ];
+}
+
 /** Events as the core group shows them. The other group, `events.k8s.io`, shows the same ones. */
 export const EVENTS = stored({
   group: '',
@@ -24,17 +36,7 @@ export const EVENTS = stored({
   namespaced: true,
   shortNames: ['ev'],
   fields: ['type', 'reason', 'source', 'reportingComponent', ...EVENT_FIELDS.map((field) => `involvedObject.${field}`)],
-  columns: [
-    column('Last Seen', (object, now) => ageOf(seenAt(object), now)),
-    textColumn('Type', 'type'),
-    textColumn('Reason', 'reason'),
-    column(
-      'Object',
-      (object) => `${textOf(object, 'involvedObject.kind').toLowerCase()}/${textOf(object, 'involvedObject.name')}`,
-    ),
-    textColumn('Message', 'message'),
-    { ...NAME_COLUMN, wide: true },
-  ],
+  columns: eventColumns('involvedObject', 'message'),
 });
 
 /** The same event in the words of the other group. */
@@ -68,17 +70,7 @@ export const NEW_EVENTS: Resource = {
   ...EVENTS,
   group: 'events.k8s.io',
   fields: ['type', 'reason', 'reportingController', ...EVENT_FIELDS.map((field) => `regarding.${field}`)],
-  columns: [
-    column('Last Seen', (object, now) => ageOf(seenAt(object), now)),
-    textColumn('Type', 'type'),
-    textColumn('Reason', 'reason'),
-    column(
-      'Object',
-      (object) => `${textOf(object, 'regarding.kind').toLowerCase()}/${textOf(object, 'regarding.name')}`,
-    ),
-    textColumn('Message', 'note'),
-    { ...NAME_COLUMN, wide: true },
-  ],
+  columns: eventColumns('regarding', 'note'),
   list: (world) => EVENTS.list(world).map(inNewWords),
   create: (world, object) => EVENTS.create?.(world, inOldWords(object)),
   update: (world, { before, after }) =>
