@@ -1,3 +1,4 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { RenderStage, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import type { Actor } from './act.ts';
@@ -11,15 +12,18 @@ import { messageOf } from './unknown.ts';
 export const APPLY_DEADLINE_MS = 30_000;
 
 /**
- * Reads the configuration, changes the PKI fields of the rotation, applies it
- * with an explicit mode and reads it back. ApplyConfiguration has no
+ * Reads the configuration, changes the PKI fields of the rotation (or of some of
+ * its targets alone), applies it with an explicit mode and reads it back. ApplyConfiguration has no
  * compare-and-set, so a configuration that is not the one the decision was made
  * on is left alone: somebody else is editing it.
  */
-export async function applyConfig(actor: Actor, machine: ListedMachine, stage: RenderStage): Promise<void> {
-  await changeConfig(actor, machine, (before, talosVersion) =>
-    actor.render(before, changesOf(actor.observed.state), stage, { talosVersion }),
-  );
+export async function applyConfig(
+  actor: Actor,
+  machine: ListedMachine,
+  { stage, targets }: { readonly stage: RenderStage; readonly targets?: readonly CaTarget[] },
+): Promise<void> {
+  const changes = changesOf(actor.observed.state).filter(({ target }) => targets?.includes(target) ?? true);
+  await changeConfig(actor, machine, (before, talosVersion) => actor.render(before, changes, stage, { talosVersion }));
 }
 
 /**
@@ -27,7 +31,7 @@ export async function applyConfig(actor: Actor, machine: ListedMachine, stage: R
  * last stage of the opposite rotation: what was new is dropped, what was old stays.
  */
 export async function revertConfig(actor: Actor, machine: ListedMachine, to: 'Accepting' | 'Before'): Promise<void> {
-  if (to === 'Accepting') return applyConfig(actor, machine, 'Accepting');
+  if (to === 'Accepting') return applyConfig(actor, machine, { stage: 'Accepting' });
   const opposite = changesOf(actor.observed.state).map((change) => ({ ...change, old: change.new, new: change.old }));
   return changeConfig(actor, machine, (before, talosVersion) =>
     actor.render(before, opposite, 'Dropping', { talosVersion }),

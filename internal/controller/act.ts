@@ -37,9 +37,9 @@ export async function act(actor: Actor, effect: Effect): Promise<void> {
     case 'write-record':
       return writeRecord(actor, effect.targets);
     case 'apply-config':
-      return applyConfig(actor, machineOf(actor, effect.machine), effect.stage);
+      return applyConfig(actor, machineOf(actor, effect.machine), effect);
     case 'apply-configs':
-      return applyAll(actor, effect.machines, effect.stage);
+      return applyAll(actor, effect);
     case 'revert-config':
       return revertConfig(actor, machineOf(actor, effect.machine), effect.to);
     case 'cordon':
@@ -70,12 +70,10 @@ export function machineNameOf(effect: Effect): string | undefined {
   return 'machine' in effect ? effect.machine : undefined;
 }
 
-async function applyAll(
-  actor: Actor,
-  names: readonly string[],
-  stage: 'Accepting' | 'Issuing' | 'Dropping',
-): Promise<void> {
-  const results = await Promise.allSettled(names.map((name) => applyConfig(actor, machineOf(actor, name), stage)));
+async function applyAll(actor: Actor, effect: Extract<Effect, { kind: 'apply-configs' }>): Promise<void> {
+  const results = await Promise.allSettled(
+    effect.machines.map((name) => applyConfig(actor, machineOf(actor, name), effect)),
+  );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }

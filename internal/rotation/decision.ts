@@ -8,12 +8,19 @@ export type Effect =
   | { readonly kind: 'update-status' }
   /** Enter a stage; an acknowledgement given before it is dropped. */
   | { readonly kind: 'enter-stage'; readonly stage: CaStage }
-  | { readonly kind: 'apply-config'; readonly machine: string; readonly stage: 'Accepting' | 'Issuing' | 'Dropping' }
+  | {
+      readonly kind: 'apply-config';
+      readonly machine: string;
+      readonly stage: 'Accepting' | 'Issuing' | 'Dropping';
+      /** What is changed; absent where every target of the rotation is. */
+      readonly targets?: readonly CaTarget[];
+    }
   /** Several workers at once, after the canary. */
   | {
       readonly kind: 'apply-configs';
       readonly machines: readonly string[];
       readonly stage: 'Accepting' | 'Issuing' | 'Dropping';
+      readonly targets?: readonly CaTarget[];
     }
   /** Take the new certificate authorities back from a machine, one stage at a time; only while a rotation is abandoned. */
   | { readonly kind: 'revert-config'; readonly machine: string; readonly to: 'Accepting' | 'Before' }

@@ -98,6 +98,11 @@ describe('the words for an effect', () => {
     [{ kind: 'update-status' }, 'write the status; nothing is sent to any machine'],
     [{ kind: 'enter-stage', stage: 'Issuing' }, 'enter Issuing'],
     [{ kind: 'apply-configs', machines: ['w2', 'w3'], stage: 'Issuing' }, 'give w2, w3 the configuration of Issuing'],
+    [{ kind: 'apply-config', machine: 'cp1', stage: 'Dropping' }, 'give cp1 the configuration of Dropping'],
+    [
+      { kind: 'apply-config', machine: 'w1', stage: 'Dropping', targets: ['kubernetes'] },
+      'give w1 the configuration of Dropping for kubernetes alone',
+    ],
     [{ kind: 'cordon', machine: 'cp1' }, 'cordon cp1'],
     [{ kind: 'drain', machine: 'cp1' }, 'move pods off cp1'],
     [{ kind: 'forfeit-leadership', machine: 'cp1' }, 'ask cp1 to give up the leadership of etcd'],

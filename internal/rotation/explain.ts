@@ -2,6 +2,7 @@ import {
   adviceFor,
   CA_STAGES,
   type CaStage,
+  type CaTarget,
   isAtLeast,
   type OperationStatus,
   type Reason,
@@ -91,9 +92,9 @@ export function wordsFor(effect: Effect): string {
     case 'enter-stage':
       return `enter ${effect.stage}`;
     case 'apply-config':
-      return `give ${effect.machine} the configuration of ${effect.stage}`;
+      return `give ${effect.machine} ${configurationOf(effect)}`;
     case 'apply-configs':
-      return `give ${effect.machines.join(', ')} the configuration of ${effect.stage}`;
+      return `give ${effect.machines.join(', ')} ${configurationOf(effect)}`;
     case 'revert-config':
       return `take the new certificate authorities back from ${effect.machine}`;
     case 'cordon':
@@ -119,4 +120,14 @@ export function wordsFor(effect: Effect): string {
         ? 'remove the rotation record and release the operation'
         : `uncordon ${effect.uncordon.join(', ')}, remove the rotation record and release the operation`;
   }
+}
+
+function configurationOf({
+  stage,
+  targets,
+}: {
+  readonly stage: CaStage;
+  readonly targets?: readonly CaTarget[];
+}): string {
+  return `the configuration of ${stage}${targets === undefined ? '' : ` for ${targets.join(', ')} alone`}`;
 }

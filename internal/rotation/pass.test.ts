@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { MachineOptions, Stands } from '../../test/builders/machine.ts';
 import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { NEW } from '../../test/builders/rotation-material.ts';
 import { contextOf, decide } from './decide.ts';
 import { isBehind, pass } from './pass.ts';
 
@@ -10,6 +11,9 @@ const STEPS = [
   ['Issuing', 'Accepting'],
   ['Dropping', 'Issuing'],
 ] as const;
+
+/** What a kubelet accepts that was told to drop the old CA. */
+const DROPPED = { kubeletAccepted: [NEW.kubernetes] };
 
 /** A pass at its start: every machine stands where the stage before left it. */
 function atStart(stage: 'Accepting' | 'Issuing' | 'Dropping', options: ObservationOptions = {}) {
@@ -24,7 +28,7 @@ function done(stands: Stands, ...names: string[]): Record<string, MachineOptions
 
 describe('a pass', () => {
   it.each(STEPS)('in %s tells the first control plane, with its boot and its kube-apiserver on record', (stage) => {
-    expect(decide(atStart(stage))).toEqual({
+    expect(decide(atStart(stage, { workers: 0 }))).toEqual({
       kind: 'act',
       effect: { kind: 'apply-config', machine: 'cp1', stage },
       reason: 'ApplyingConfiguration',
@@ -41,6 +45,70 @@ describe('a pass', () => {
         ],
         etcdRestarted: [],
       },
+    });
+  });
+
+  describe('in Dropping, where API servers are about to refuse kubelets that were not told', () => {
+    const ahead = { standing: { kubernetes: { stage: 'Dropping' } }, pki: DROPPED } as const;
+
+    it('tells the canary of the Kubernetes CA alone before any control plane', () => {
+      expect(decide(atStart('Dropping', { workers: 3 }))).toMatchObject({
+        effect: { kind: 'apply-config', machine: 'w1', stage: 'Dropping', targets: ['kubernetes'] },
+        message: 'w1: applying the configuration of Dropping for the Kubernetes API CA alone',
+      });
+    });
+
+    it('waits until the Node of the canary is Ready again', () => {
+      const w1 = { ...ahead, node: { ready: false } };
+
+      expect(decide(atStart('Dropping', { workers: 3, except: { w1 } }))).toMatchObject({ reason: 'NodeNotReady' });
+    });
+
+    it('then tells the other workers of it', () => {
+      expect(decide(atStart('Dropping', { workers: 3, except: { w1: ahead } }))).toMatchObject({
+        effect: { kind: 'apply-configs', machines: ['w2', 'w3'], stage: 'Dropping', targets: ['kubernetes'] },
+      });
+    });
+
+    it('tells no control plane before the kubelet of every worker runs on the new CA alone', () => {
+      const w2 = { ...ahead, pki: {} };
+
+      expect(decide(atStart('Dropping', { workers: 2, except: { w1: ahead, w2 } }))).toMatchObject({
+        reason: 'ProvingMachine',
+        message: 'w2: the kubelet accepts b01db01db01d, bfbfbfbfbfbf; expected bfbfbfbfbfbf alone',
+      });
+    });
+
+    it('then tells control planes everything, and workers the rest at the end', () => {
+      const workers = { w1: ahead, w2: ahead };
+
+      expect(decide(atStart('Dropping', { workers: 2, except: workers }))).toMatchObject({
+        effect: { kind: 'apply-config', machine: 'cp1', stage: 'Dropping' },
+        message: 'cp1: applying the configuration of Dropping',
+      });
+      expect(
+        decide(atStart('Dropping', { workers: 2, except: { ...workers, ...done('Dropping', 'cp1', 'cp2', 'cp3') } })),
+      ).toMatchObject({ effect: { kind: 'apply-config', machine: 'w1', stage: 'Dropping' } });
+    });
+
+    it('tells workers everything at once where the Kubernetes CA is all that they hold', () => {
+      const decision = decide(atStart('Dropping', { targets: ['kubernetes', 'etcd'] }));
+
+      expect(decision).toMatchObject({ message: 'w1: applying the configuration of Dropping' });
+      expect(decision.kind === 'act' && decision.effect).not.toHaveProperty('targets');
+    });
+
+    it('tells control planes first where the Kubernetes CA stays', () => {
+      expect(decide(atStart('Dropping', { targets: ['talos'] }))).toMatchObject({ effect: { machine: 'cp1' } });
+    });
+
+    it('tells a worker that came back with an old disk alone, before the others go on', () => {
+      const w2 = { stands: 'Accepting', node: { ready: false } } as const;
+      const planes = done('Dropping', 'cp1', 'cp2', 'cp3');
+
+      expect(decide(atStart('Dropping', { workers: 3, except: { ...planes, w1: ahead, w2 } }))).toMatchObject({
+        effect: { kind: 'apply-config', machine: 'w2', targets: ['kubernetes'] },
+      });
     });
   });
 

@@ -20,12 +20,15 @@ import { unproved } from './proof.ts';
  * Brings every machine to the stage's configuration: control planes one at a
  * time, each proved before the next (Talos does not coordinate the restarts of
  * kube-apiserver across machines), then one worker as canary, then the others a
- * few at a time. Asked at every look, so a machine that is new, was replaced or
- * went back reopens the stage.
+ * few at a time. What workers drop first, they drop before that, in the same
+ * manner. Asked at every look, so a machine that is new, was replaced or went back
+ * reopens the stage.
  */
 export function pass(context: Context): Decision | undefined {
   const unknown = firstBlocker([everyMachineKnown, noForeignConfiguration], context);
   if (unknown !== undefined) return hold(context, unknown);
+  const early = passWorkers(context, droppedFirstByWorkers(context));
+  if (early !== undefined) return early;
   for (const machine of controlPlanes(context).filter(isKnown)) {
     const decision = bring(context, machine);
     if (decision !== undefined) return decision;
@@ -42,10 +45,18 @@ function bring(context: Context, machine: KnownMachine): Decision | undefined {
   return blocker === undefined ? undefined : hold(context, blocker);
 }
 
-function passWorkers(context: Context): Decision | undefined {
+/** The targets that workers are told of before control planes are. */
+export function droppedFirstByWorkers({ stage, targets }: Pick<Context, 'stage' | 'targets'>): Context['targets'] {
+  return configStageOf(stage) === 'Dropping' ? targets.filter((target) => target.workersDropFirst) : [];
+}
+
+/** Brings workers there for these targets; the gates are asked for the whole rotation all the same. */
+function passWorkers(context: Context, targets = context.targets): Decision | undefined {
+  if (targets.length === 0) return undefined;
+  const part = { ...context, targets };
   const all = workers(context).filter(isKnown);
-  const behind = all.filter((machine) => isBehind(context, machine));
-  const waiting = all.filter((machine) => !isBehind(context, machine)).map((machine) => unproved(context, machine));
+  const behind = all.filter((machine) => isBehind(part, machine));
+  const waiting = all.filter((machine) => !isBehind(part, machine)).map((machine) => unproved(part, machine));
   const blocker = waiting.find((each) => each !== undefined);
   // The canary, and then every batch, is proved before the next machine is told.
   if (blocker !== undefined) return hold(context, blocker);
@@ -54,9 +65,9 @@ function passWorkers(context: Context): Decision | undefined {
   const left = behind.find((machine) => isLeftBehind(context, machine));
   const gate = inTheWay(context, left ?? first);
   if (gate !== undefined) return hold(context, gate);
-  if (left !== undefined) return tell(context, [left]);
+  if (left !== undefined) return tell(context, [left], targets);
   const isCanary = behind.length === all.length;
-  return tell(context, behind.slice(0, isCanary ? 1 : context.settings.workersAtOnce));
+  return tell(context, behind.slice(0, isCanary ? 1 : context.settings.workersAtOnce), targets);
 }
 
 /** What is in the way of telling this machine. */
@@ -90,19 +101,23 @@ function stagesBehind(context: Context, machine: KnownMachine): number {
   return Math.max(0, ...behind);
 }
 
-function tell(context: Context, machines: readonly KnownMachine[]): Decision {
+function tell(context: Context, machines: readonly KnownMachine[], targets = context.targets): Decision {
   const stage = configStageOf(context.stage);
   if (stage === 'Before') throw new Error('a pass needs a stage with a configuration of its own');
   const names = machines.map((machine) => machine.name);
   const [first] = names;
+  const isPart = context.targets.some((target) => target.concerns === 'all' && !targets.includes(target));
+  const part = isPart ? { targets: targets.map(({ name }) => name) } : {};
   return {
     kind: 'act',
     effect:
       names.length === 1 && first !== undefined
-        ? { kind: 'apply-config', machine: first, stage }
-        : { kind: 'apply-configs', machines: names, stage },
+        ? { kind: 'apply-config', machine: first, stage, ...part }
+        : { kind: 'apply-configs', machines: names, stage, ...part },
     reason: 'ApplyingConfiguration',
-    message: `${names.join(', ')}: applying the configuration of ${stage}`,
+    message: `${names.join(', ')}: applying the configuration of ${stage}${
+      isPart ? ` for the ${targets.map(({ title }) => title).join(', the ')} alone` : ''
+    }`,
     mark: {
       applied: machines.reduce((applied, machine) => remember(context, applied, machine), context.status.applied),
       // Its etcd has not read what it is about to be given.

@@ -140,6 +140,27 @@ describe('the plan', () => {
     ]);
   });
 
+  describe('in Dropping', () => {
+    const dropping = (targets: readonly CaTarget[]) =>
+      plan(targets, { workers: 2 }).stages.find(({ name }) => name === 'Dropping');
+
+    it('tells workers of the Kubernetes CA before anybody else, and of the Talos CA at the end', () => {
+      expect(dropping(['talos', 'kubernetes'])).toMatchObject({
+        toldFirst: { titles: ['Kubernetes API CA'], machines: [['w1'], ['w2']] },
+        told: [['cp1'], ['cp2'], ['cp3'], ['w1'], ['w2']],
+      });
+    });
+
+    it('tells workers first where the Kubernetes CA is all that they hold', () => {
+      expect(dropping(['kubernetes', 'etcd'])).toMatchObject({ told: [['w1'], ['w2'], ['cp1'], ['cp2'], ['cp3']] });
+      expect(dropping(['kubernetes', 'etcd'])).not.toHaveProperty('toldFirst');
+    });
+
+    it('tells control planes first where the Kubernetes CA stays', () => {
+      expect(dropping(['talos'])).toMatchObject({ told: [['cp1'], ['cp2'], ['cp3'], ['w1'], ['w2']] });
+    });
+  });
+
   it.each([
     [['talos'], { atLeast: 0, atMost: 0 }],
     [['kubernetes', 'kubernetes-aggregator'], { atLeast: 0, atMost: 0 }],

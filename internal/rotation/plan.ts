@@ -19,6 +19,7 @@ import {
 import { contextOf } from './decide.ts';
 import { BEFORE_CHANGE, BEFORE_REBOOT, GATE_TEXTS, PREFLIGHT, STAGE_PROVED } from './gates/index.ts';
 import type { Observation } from './observation.ts';
+import { droppedFirstByWorkers } from './pass.ts';
 import { type Durations, durationsOf, outagesOf, type PlanOutage } from './plan-durations.ts';
 import { settleText } from './plan-settles.ts';
 import { warningsOf } from './plan-warnings.ts';
@@ -30,6 +31,8 @@ export interface PlanStage {
   readonly summary: string;
   /** Whether the operation has left it. */
   readonly done: boolean;
+  /** What workers are told before everybody is told the rest; absent where they are told everything at once. */
+  readonly toldFirst?: { readonly titles: readonly string[]; readonly machines: readonly (readonly string[])[] };
   /** Machines in the order in which they are told, those of one inner list at the same time; empty where nobody is. */
   readonly told: readonly (readonly string[])[];
   /** Control planes that are rebooted, in order. */
@@ -100,20 +103,22 @@ function concerns(context: Context, name: CaStage): name is Exclude<CaStage, 'Do
 
 function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: Durations): PlanStage {
   const isPass = name === 'Accepting' || name === 'Issuing' || name === 'Dropping';
-  const told = isPass ? orderOf(context) : [];
+  const { toldFirst, told } = isPass ? orderOf(context, name) : { told: [] };
   const reboots = isPass && anyTarget(context, (target) => target.rolled) ? controlPlanes(context) : [];
   const rebootsSkippable = name === 'Issuing';
   const waits = newSettles(context, name).map((step) => settleText(step, context.settings));
   const rebooted = rebootsSkippable ? 0 : reboots.length;
   const aboutMs =
     controlPlanes(context).length * (isPass ? tellMs(context, durations) : 0) +
-    Math.max(0, told.length - controlPlanes(context).length) * durations.workerMs +
+    ((toldFirst?.machines.length ?? 0) + Math.max(0, told.length - controlPlanes(context).length)) *
+      durations.workerMs +
     rebooted * durations.rebootMs +
     waits.reduce((sum, wait) => sum + wait.ms, 0);
   return {
     name,
     summary: STAGES[name].summary,
     done: context.stage !== name && isAtLeast(context.stage, name),
+    ...(toldFirst === undefined ? {} : { toldFirst }),
     told,
     reboots: reboots.map((machine) => machine.name),
     rebootsSkippable,
@@ -137,16 +142,27 @@ function tellMs(context: Context, durations: Durations): number {
   return anyTarget(context, (target) => target.restartsApiServer) ? durations.apiServerRestartMs : durations.applyMs;
 }
 
-/** Control planes one at a time, the canary, then the other workers a few at a time. */
-function orderOf(context: Context): string[][] {
+/** As `pass` goes: control planes one at a time, the canary, then the other workers a few at a time. */
+function orderOf(context: Context, stage: CaStage): Pick<PlanStage, 'toldFirst' | 'told'> {
   const planes = controlPlanes(context).map((machine) => [machine.name]);
-  if (!anyTarget(context, (target) => target.concerns === 'all')) return planes;
+  const concerned = context.targets.filter((target) => target.concerns === 'all');
+  if (concerned.length === 0) return { told: planes };
+  const early = droppedFirstByWorkers({ stage, targets: concerned });
+  const machines = batchesOf(context);
+  if (early.length === concerned.length) return { told: [...machines, ...planes] };
+  const told = [...planes, ...machines];
+  return early.length === 0 || machines.length === 0
+    ? { told }
+    : { toldFirst: { titles: early.map(({ title }) => title), machines }, told };
+}
+
+function batchesOf(context: Context): string[][] {
   const [canary, ...others] = workers(context).map((machine) => machine.name);
   const size = context.settings.workersAtOnce;
   const batches = Array.from({ length: Math.ceil(others.length / size) }, (_, index) =>
     others.slice(index * size, (index + 1) * size),
   );
-  return [...planes, ...(canary === undefined ? [] : [[canary]]), ...batches];
+  return [...(canary === undefined ? [] : [[canary]]), ...batches];
 }
 
 function countReboots(stages: readonly PlanStage[]): number {

@@ -114,7 +114,11 @@ export function createKubernetes(): SimKubernetes {
     heartbeat(world, machine) {
       const { kubelet, node } = machine;
       if (!machine.isUp || machine.isCutOff || !kubelet.isRunning) return;
-      if (!isServed(world, machine)) return;
+      if (!isServed(world, machine)) {
+        // A heartbeat that fails again closes every connection of the kubelet (`onRepeatedHeartbeatFailure`).
+        kubelet.upstream = undefined;
+        return;
+      }
       if (node === undefined) return;
       node.leaseAt = world.clock.now();
       node.beatAt = world.clock.monotonic();

@@ -14,6 +14,9 @@ export interface WorldMachine {
   stands: Stands;
   /** What its controllers have taken; follows the configuration after a moment. */
   runs: Stands;
+  /** Targets that were dropped before the others, in its configuration and in what it runs with. */
+  ahead: readonly CaTarget[];
+  aheadRuns: readonly CaTarget[];
   boot: number;
   up: boolean;
   /** The configuration whose trust its etcd, and its kube-apiserver, read at their start. */
@@ -78,6 +81,8 @@ export class WorldCluster {
       uid: `uid-${name}-${this.uids}`,
       stands,
       runs: stands,
+      ahead: [],
+      aheadRuns: [],
       boot: first,
       up: true,
       etcdPool: stands,
@@ -140,6 +145,7 @@ export class WorldCluster {
       if (!machine.up) return;
       machine.up = false;
       machine.boot += 1;
+      if (machine.bootsInto !== undefined) machine.ahead = [];
       machine.stands = machine.bootsInto ?? machine.stands;
       machine.bootsInto = undefined;
       this.after(14_000, () => this.start(machine));
@@ -149,6 +155,7 @@ export class WorldCluster {
   private start(machine: WorldMachine): void {
     machine.up = true;
     machine.runs = machine.stands;
+    machine.aheadRuns = machine.ahead;
     machine.etcdPool = machine.stands;
     machine.serverPool = machine.stands;
     machine.instance += 1;
@@ -160,11 +167,14 @@ export class WorldCluster {
     });
   }
 
-  apply(machine: WorldMachine, stage: Stands): void {
+  apply(machine: WorldMachine, stage: Stands, targets = this.shape.targets): void {
     if (!machine.up || machine.stands === stage) return;
-    machine.stands = stage;
+    const isPart = targets.length < this.shape.targets.length;
+    if (isPart) machine.ahead = targets;
+    else machine.stands = stage;
     this.inThisBoot(machine, 2_000, () => {
       machine.runs = machine.stands;
+      machine.aheadRuns = machine.ahead;
       if (!this.restartsServer() || machine.role === 'worker') return;
       if (this.shape.targets.includes('kubernetes')) machine.kubeletFrom = this.now + 2_000;
       this.inThisBoot(machine, 5_000, () => {
@@ -250,12 +260,22 @@ export class WorldCluster {
     if (Math.max(...indices) - Math.min(...indices) > 1) this.breaks('two machines do not trust each other any more');
     if (this.excused.size > 0) return;
     const { planes } = this;
+    if (planes.some((plane) => this.drops(plane))) {
+      const shut = this.machines.find((each) => each.role === 'worker' && each.up && !this.drops(each));
+      if (shut !== undefined) this.breaks(`an API server refuses the kubelet of ${shut.name}`);
+    }
     const healthy = planes.filter((each) => this.isHealthy(each)).length;
     if (planes.length > 2 && healthy <= planes.length / 2) {
       this.breaks(`etcd lost its quorum: ${healthy} of ${planes.length} members are healthy`);
     }
     if (planes.length > 2 && !this.hasApi) this.breaks('no API server answers');
     if (this.machines.filter((each) => each.cordoned).length > 1) this.breaks('two machines are cordoned at a time');
+  }
+
+  /** Whether what it runs with has dropped the old Kubernetes CA. */
+  private drops({ runs, aheadRuns }: WorldMachine): boolean {
+    if (!this.shape.targets.includes('kubernetes')) return false;
+    return runs === 'Dropping' || aheadRuns.includes('kubernetes');
   }
 
   private breaks(what: string): void {
@@ -292,7 +312,13 @@ export class WorldCluster {
       members,
       leader,
       ...(machine.up ? {} : { unknown: 'unreachable' as const }),
-      ...(machine.foreign === undefined ? {} : { standing: { [first]: { stage: 'Foreign', why: machine.foreign } } }),
+      standing: {
+        ...Object.fromEntries(machine.ahead.map((target) => [target, { stage: 'Dropping' }])),
+        ...(machine.foreign === undefined ? {} : { [first]: { stage: 'Foreign', why: machine.foreign } }),
+      },
+      ...(machine.role === 'worker' && this.drops(machine)
+        ? { pki: { kubeletAccepted: pkiAt('Dropping', targets, 'worker').kubeletAccepted } }
+        : {}),
       ...(machine.role === 'worker' || this.isServing(machine) ? {} : { apiServer: 'failing: etcd' }),
       ...(healthy ? {} : { etcd: { leaderId: undefined } }),
       talos: {
@@ -358,7 +384,7 @@ export class WorldCluster {
           if (machine === undefined) continue;
           const isBack = STAGES.indexOf(effect.stage) < STAGES.indexOf(machine.stands);
           if (machine.up && isBack) this.breaks(`the configuration of ${name} went back to ${effect.stage}`);
-          this.apply(machine, effect.stage);
+          this.apply(machine, effect.stage, effect.targets);
         }
         return;
       case 'revert-config': {

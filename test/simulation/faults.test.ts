@@ -68,6 +68,22 @@ describe('a program that dies and stays away for half an hour', () => {
 
     expect(failuresOf(scenario, await simulate(scenario))).toEqual([]);
   });
+
+  it('shuts no kubelet out, whichever machine it told last', async () => {
+    const base = plain('3+2', ['talos', 'kubernetes']);
+    const { calls } = await simulate(base);
+    const applies = calls.flatMap((call, at) => (call.startsWith('ApplyConfiguration') ? [at] : []));
+
+    const failed: unknown[] = [];
+    for (const at of applies) {
+      const scenario = { ...base, faults: [{ at, outcome: 'crash-after' as const }], awayMs: 1_800_000 };
+      const failures = failuresOf(scenario, await simulate(scenario));
+      if (failures.length > 0) failed.push({ at, failures });
+    }
+
+    expect(applies.length).toBeGreaterThan(15);
+    expect(failed).toEqual([]);
+  });
 });
 
 describe('a swarm of anything', () => {

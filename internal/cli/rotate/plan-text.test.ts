@@ -47,6 +47,17 @@ describe('planText', () => {
     assert.ok(text.includes(' in all, without the time that you take for the hand-off.\n'), text);
   });
 
+  it('says what workers are told before everybody else', () => {
+    const text = planFor({ targets: ['talos', 'kubernetes'], workers: 2 });
+
+    assert.ok(
+      text.includes(
+        '\n    told first, of the Kubernetes API CA alone: w1, w2\n    told in this order: cp1, cp2, cp3, w1, w2\n',
+      ),
+      text,
+    );
+  });
+
   it('lists every check once, with when it is asked', () => {
     const checks = section(planFor({ targets: ['etcd'] }), 'Checked, and waited for, each time:');
 

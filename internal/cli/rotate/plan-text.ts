@@ -37,9 +37,12 @@ function stageLines(stage: PlanStage): string[] {
   const about = stage.aboutMs === undefined ? 'until you take the new credentials' : `about ${duration(stage.aboutMs)}`;
   return [
     `  ${stage.name}: ${stage.summary} (${about})`,
-    ...(stage.told.length === 0
+    ...(stage.toldFirst === undefined
       ? []
-      : [`    told in this order: ${stage.told.map((batch) => batch.join(' + ')).join(', ')}`]),
+      : [
+          `    told first, of the ${stage.toldFirst.titles.join(' and the ')} alone: ${orderText(stage.toldFirst.machines)}`,
+        ]),
+    ...(stage.told.length === 0 ? [] : [`    told in this order: ${orderText(stage.told)}`]),
     ...(stage.reboots.length === 0
       ? []
       : [
@@ -47,6 +50,10 @@ function stageLines(stage: PlanStage): string[] {
         ]),
     ...stage.waits.map((wait) => `    waits until ${wait}`),
   ];
+}
+
+function orderText(machines: readonly (readonly string[])[]): string {
+  return machines.map((batch) => batch.join(' + ')).join(', ');
 }
 
 function rebootText({ reboots: { atLeast, atMost } }: Plan): string {

@@ -11,6 +11,7 @@ export const aggregator: TargetDescriptor = {
   restartsApiServer: true,
   restartsKubelet: false,
   rolled: false,
+  workersDropFirst: false,
   minimumTalos: [1, 14],
   tooOld: 'AggregatorUnsupported',
   prove: (input) =>

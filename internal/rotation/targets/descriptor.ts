@@ -31,6 +31,11 @@ export interface TargetDescriptor {
   readonly restartsKubelet: boolean;
   /** Whether a process reads its trust pool at start only, so that control planes must reboot after a pass. */
   readonly rolled: boolean;
+  /**
+   * Whether workers drop the old CA before control planes do: where control planes
+   * refuse what a worker shows until the worker itself has dropped it (ADR 0009).
+   */
+  readonly workersDropFirst: boolean;
   /** The CAs that a control plane accepts for it. */
   readonly accepted: (pki: PkiReading) => readonly Fingerprint[];
   /** The CA that a control plane issues with. */

@@ -14,6 +14,7 @@ export const etcd: TargetDescriptor = {
   restartsApiServer: false,
   restartsKubelet: false,
   rolled: true,
+  workersDropFirst: false,
   minimumTalos: [1, 9],
   tooOld: 'VersionUnsupported',
   prove: (input) => proveTrustFile(input) ?? proveIssuing("etcd's certificate", input.pki.etcdLeafIssuer, input),

@@ -3,7 +3,11 @@ import { rootCaPublished } from '../stages/root-ca-published.ts';
 import { workloadsRestarted } from '../stages/workloads-restarted.ts';
 import { proveAccepted, proveIssuing, type TargetDescriptor } from './descriptor.ts';
 
-/** The Kubernetes API CA: static pods and kubelets restart at every pass. */
+/**
+ * The Kubernetes API CA: static pods and kubelets restart at every pass. A kubelet
+ * asks for a client certificate of the new CA only when it is told to drop the old
+ * one (`talos-behaviour` 3.6), so workers are told before an API server drops it.
+ */
 export const kubernetes: TargetDescriptor = {
   name: 'kubernetes',
   title: 'Kubernetes API CA',
@@ -12,6 +16,7 @@ export const kubernetes: TargetDescriptor = {
   restartsApiServer: true,
   restartsKubelet: true,
   rolled: false,
+  workersDropFirst: true,
   minimumTalos: [1, 9],
   tooOld: 'VersionUnsupported',
   prove: (input) =>

@@ -14,6 +14,7 @@ export const talos: TargetDescriptor = {
   restartsApiServer: false,
   restartsKubelet: false,
   rolled: false,
+  workersDropFirst: false,
   minimumTalos: [1, 9],
   tooOld: 'VersionUnsupported',
   prove: (input) =>
