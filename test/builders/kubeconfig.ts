@@ -5,6 +5,8 @@ export interface KubeconfigOptions {
   readonly server?: string;
   readonly name?: string;
   readonly validityMs?: number;
+  /** CAs that it trusts beside the one that signed its certificate. */
+  readonly alsoTrusted?: readonly CertificateAndKey[];
 }
 
 /** A kubeconfig as a Talos machine issues it: one cluster, one user, an administrator's certificate by this CA. */
@@ -13,7 +15,7 @@ export async function aKubeconfig(
   now: number,
   options: KubeconfigOptions = {},
 ): Promise<Secret<'kubeconfig'>> {
-  const { server = 'https://10.0.0.1:6443', name = 'home', validityMs } = options;
+  const { server = 'https://10.0.0.1:6443', name = 'home', validityMs, alsoTrusted = [] } = options;
   const leaf = await issueLeaf(
     ca,
     kubernetesAdminProfile({ now, ...(validityMs === undefined ? {} : { validityMs }) }),
@@ -27,7 +29,7 @@ clusters:
   - name: ${name}
     cluster:
       server: ${server}
-      certificate-authority-data: ${encode(ca.certificate.pem)}
+      certificate-authority-data: ${encode([ca, ...alsoTrusted].map(({ certificate }) => certificate.pem).join(''))}
 users:
   - name: admin@${name}
     user:

@@ -123,6 +123,20 @@ describe('finishCredentials', () => {
     assert.deepEqual(readdirSync(folder.path).sort(), ['secrets.yaml', 'talosconfig']);
   });
 
+  it('exchanges a kubeconfig that trusts the CA of before as well, and says that it did', async () => {
+    using folder = aClusterFolder();
+    const { bundle } = await aBundleDocument();
+    const alsoTrusted = [await aNewCa('kubernetes')];
+    await credentialFiles(folder.path).write({
+      talosconfig: await aTalosconfig(bundle.talos, MADE_AT),
+      kubeconfig: (await aKubeconfig(bundle.kubernetes, MADE_AT, { alsoTrusted })).expose(),
+    });
+
+    assert.deepEqual(await finish(folder.path, MADE_AT), [
+      `${folder.path}/kubeconfig was issued anew by a control plane (before, it trusted the old CA as well)`,
+    ]);
+  });
+
   it('exchanges a kubeconfig of another CA', async () => {
     using folder = aClusterFolder();
     const { bundle } = await aBundleDocument();

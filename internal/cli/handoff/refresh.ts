@@ -81,6 +81,7 @@ export async function whyRenewKubeconfig(
   const ca = bundle.kubernetes.certificate;
   const why = whyRenew(credentials.certificate, ca, now);
   if (why !== undefined) return why;
-  const isTrustRight = trust.length === 1 && trust[0]?.fingerprint === ca.fingerprint;
-  return isTrustRight ? undefined : 'it trusts other CAs than the one in secrets.yaml';
+  if (!trust.some(({ fingerprint }) => fingerprint === ca.fingerprint))
+    return 'before, it did not trust the CA of secrets.yaml';
+  return trust.length === 1 ? undefined : 'before, it trusted the old CA as well';
 }
