@@ -196,6 +196,15 @@ describe('the end', () => {
       effect: { kind: 'complete' },
     });
   });
+
+  it('removes a record that is still there though somebody took the finalizer away', () => {
+    const observation = anObservation({ stage: 'Done', targets: ['talos'] });
+    const metadata = { ...observation.operation.metadata, finalizers: [] };
+
+    expect(decide({ ...observation, operation: { ...observation.operation, metadata } })).toMatchObject({
+      effect: { kind: 'complete' },
+    });
+  });
 });
 
 describe('deleting an operation', () => {
@@ -310,6 +319,12 @@ describe('the targets', () => {
     expect(targetsOf({ operation: operation([]), store })).toEqual(['talos', 'kubernetes']);
   });
 
+  it('are the same two where the spec says nothing of the rotation', () => {
+    const { caRotation: _none, ...spec } = operation([]).spec;
+
+    expect(targetsOf({ operation: { ...operation([]), spec }, store })).toEqual(['talos', 'kubernetes']);
+  });
+
   it('are the ones of the spec, in the order of the API, before the record is written', () => {
     expect(targetsOf({ operation: operation(['etcd', 'talos', 'etcd']), store })).toEqual(['talos', 'etcd']);
   });
@@ -344,6 +359,10 @@ describe('what the next observation must hold', () => {
 
   it('no proofs of refusal before the bundle is replaced', () => {
     expect(needs('Finalizing', ['talos'], { store: { bundleReplaced: false } })).toEqual(['controlPlanePods']);
+  });
+
+  it('nothing at the end, when the bundle has long been replaced', () => {
+    expect(needs('Done', ['talos'], { store: { bundleReplaced: true } })).toEqual([]);
   });
 
   it('the pods of the machine that is drained', () => {
