@@ -42,3 +42,6 @@ export const STATIC_PODS = ['pod:kube-apiserver', 'pod:kube-controller-manager',
 
 /** What a change of the etcd CA moves. */
 export const ETCD_CHAIN = ['EtcdRoot', 'EtcdSecrets', 'PKIStatus'];
+
+/** The certificate that a kubelet shows API servers, and its key. */
+export const KUBELET_CLIENT = '/var/lib/kubelet/pki/kubelet-client-current.pem';

@@ -8,14 +8,13 @@ import {
   KUBERNETES_ROOT,
   probeTls,
 } from '../../../pkg/talos/index.ts';
-import { ALWAYS, KUBERNETES_CHAIN, STATIC_PODS } from './kinds.ts';
+import { ALWAYS, KUBELET_CLIENT, KUBERNETES_CHAIN, STATIC_PODS } from './kinds.ts';
 import { byKind, caOf, prints, type StagedChanges, signedBy } from './staging.ts';
 import { PATIENT, until } from './subject.ts';
 import type { Subject } from './target.ts';
 
 /** For what follows when the pods are ready again. */
 const POD_QUIET_MS = 8_000;
-const KUBELET_CLIENT = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 const PODS_ONLY = [...KUBERNETES_CHAIN, ...ALWAYS, ...STATIC_PODS].sort(byKind);
 const PODS_AND_KUBELET = [...KUBERNETES_CHAIN, 'KubeletSecrets', ...ALWAYS, ...STATIC_PODS, 'service:kubelet'].sort(
   byKind,

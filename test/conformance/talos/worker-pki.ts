@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Change } from '../../../pkg/machineconfig/index.ts';
 import { API_CERTIFICATES, KUBELET_SECRETS, OS_ROOT, type TalosMachine } from '../../../pkg/talos/index.ts';
-import { ALWAYS, PKI_KINDS } from './kinds.ts';
+import { ALWAYS, KUBELET_CLIENT, PKI_KINDS } from './kinds.ts';
 import { changeOf } from './material.ts';
 import { bring, caOf, prints, signedBy } from './staging.ts';
 import { effectOf, PATIENT, until } from './subject.ts';
@@ -18,8 +18,10 @@ export function workerPkiConformance(subject: () => Subject): void {
   };
 
   describe('a worker accepting a Kubernetes CA', PATIENT, () => {
+    let change: Change;
+
     it('restarts its kubelet and nothing else', async () => {
-      const change = await changeOf('kubernetes', subject().target.bundle);
+      change = await changeOf('kubernetes', subject().target.bundle);
       const ca = caOf(change);
 
       const effects = await effectOf(worker(), PKI_KINDS, {
@@ -31,6 +33,22 @@ export function workerPkiConformance(subject: () => Subject): void {
       expect(effects).toEqual(KUBELET_ONLY);
       const trusted = (await worker().get(KUBELET_SECRETS))?.spec.accepted;
       expect(prints(trusted)).toEqual(prints([ca.old.certificate, ca.new.certificate]));
+    });
+
+    it('restarts it again for another order alone, and the kubelet keeps its client certificate', async () => {
+      const ca = caOf(change);
+      const shown = await worker().readFile(KUBELET_CLIENT);
+
+      const effects = await effectOf(worker(), PKI_KINDS, {
+        act: () => bring(worker(), change, 'Issuing'),
+        expected: KUBELET_ONLY,
+        quietMs: 5_000,
+      });
+
+      expect(effects).toEqual(KUBELET_ONLY);
+      const trusted = (await worker().get(KUBELET_SECRETS))?.spec.accepted;
+      expect(prints(trusted)).toEqual(prints([ca.new.certificate, ca.old.certificate]));
+      expect((await worker().readFile(KUBELET_CLIENT)).equals(shown)).toBe(true);
     });
   });
 
