@@ -51,8 +51,7 @@ function listsTheOthers({ where, etcd }: Member, ids: readonly string[], left: n
   const { memberId } = etcd;
   const strangers = etcd.members.filter((member) => !ids.includes(member.id));
   // Members that are not asked may be in the list, voting or not.
-  const members =
-    left > 0 && strangers.length <= left ? etcd.members.filter((each) => ids.includes(each.id)) : etcd.members;
+  const members = strangers.length <= left ? etcd.members.filter((each) => ids.includes(each.id)) : etcd.members;
   const learner = members.find((member) => member.learner);
   if (learner !== undefined)
     return notWhole(`${where} lists ${learner.name || learner.id} as a learner; expected voters only`);
@@ -60,7 +59,7 @@ function listsTheOthers({ where, etcd }: Member, ids: readonly string[], left: n
     return notWhole(`${where} lists ${members.length} members for ${ids.length} control planes; expected one each`);
   }
   if (!members.some((member) => member.id === memberId)) return notWhole(`${where} does not list itself (${memberId})`);
-  const [stranger] = left > 0 ? [] : strangers;
+  const stranger = members.find((member) => !ids.includes(member.id));
   if (stranger !== undefined) {
     return notWhole(`${where} lists ${stranger.name || 'a member'} (${stranger.id}), which is on no control plane`);
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { MachineOptions } from '../../../test/builders/machine.ts';
-import { memberId } from '../../../test/builders/machine.ts';
+import { aCluster, memberId } from '../../../test/builders/machine.ts';
 import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { print } from '../../../test/builders/rotation-material.ts';
 import { contextOf } from '../decide.ts';
+import type { TalosReading } from '../observation.ts';
 import { etcdIsWhole } from './etcd-is-whole.ts';
 import { etcdKeepsQuorum } from './etcd-keeps-quorum.ts';
 import { etcdPkiLoaded } from './etcd-pki-loaded.ts';
@@ -68,11 +69,31 @@ describe('etcdIsWhole', () => {
       'etcd on cp1 lists cp2 (0000000000637032), which is on no control plane',
     ],
     [
+      'a stranger whose name is not known yet',
+      { etcd: { members: [...voters.slice(0, 2), { id: '00000000deadbeef', name: '', learner: false }] } },
+      'etcd on cp2 lists a member (00000000deadbeef), which is on no control plane',
+    ],
+    [
       'a stranger in place of a control plane',
       { etcd: { members: [...voters.slice(0, 2), { id: '00000000deadbeef', name: 'cp9', learner: false }] } },
       'etcd on cp2 lists cp9 (00000000deadbeef), which is on no control plane',
     ],
   ];
+
+  it('stops at a control plane that has no etcd, and at one that was not asked how its etcd is', () => {
+    const machines = aCluster({ targets: ['etcd'], stands: 'Accepting' });
+    const [, cp2] = machines;
+    if (cp2?.talos.known !== true) throw new Error('cp2 is known');
+    const { etcdService: _service, ...noService } = cp2.talos.value;
+    const { etcd: _etcd, ...notAsked } = cp2.talos.value;
+    const instead = (value: TalosReading) =>
+      machines.map((each) => (each === cp2 ? { ...cp2, talos: { known: true as const, value } } : each));
+
+    expect(whole({ machines: instead(noService) })?.message).toBe(
+      'etcd on cp2 is not running; expected Running and healthy',
+    );
+    expect(whole({ machines: instead(notAsked) })?.message).toBe('etcd on cp2 does not say how it is: not asked');
+  });
 
   it.each(sick)('stops at %s', (_what, cp2, message) => {
     expect(whole({ except: { cp2 } })).toEqual({ reason: 'EtcdNotWhole', message });
@@ -89,6 +110,12 @@ describe('etcdIsWhole', () => {
       reason: 'EtcdAlarm',
       message: 'etcd on cp3 reports NOSPACE of member 0000000000637033; expected no alarm',
     });
+  });
+
+  it('names every alarm', () => {
+    expect(whole({ except: { cp3: { etcd: { alarms: ['NOSPACE', 'CORRUPT'] } } } })?.message).toBe(
+      'etcd on cp3 reports NOSPACE, CORRUPT; expected no alarm',
+    );
   });
 
   it('compares members by ID: one whose name is not known yet is not a missing one', () => {
@@ -131,6 +158,16 @@ describe('etcdIsWhole while cp3 is told that was left behind', () => {
 
     expect(others({ except: { cp1: { etcd: { members } }, cp3: sick } })?.message).toBe(
       'etcd on cp1 lists 4 members for 2 control planes; expected one each',
+    );
+  });
+
+  it('stops at strangers in place of control planes that are asked', () => {
+    const five = ['cp1', 'cp2', 'cp3', 'cp4', 'cp5'].map((name) => ({ id: memberId(name), name, learner: false }));
+    const strangers = ['cp8', 'cp9'].map((name) => ({ id: memberId(name), name, learner: false }));
+    const members = [...five.slice(0, 2), ...strangers];
+
+    expect(others({ controlPlanes: 5, except: { cp1: { etcd: { members } } } })?.message).toBe(
+      'etcd on cp1 lists cp8 (0000000000637038), which is on no control plane',
     );
   });
 });
@@ -187,6 +224,10 @@ describe('etcdPkiLoaded', () => {
     expect(loaded({ except: { cp1: { pki: { etcdLeafIssuer: print('eeee') } } } })?.message).toBe(
       "cp1: etcd's certificate is issued by eeeeeeeeeeee; expected c01dc01dc01d",
     );
+  });
+
+  it('leaves a machine that is unknown to the gate that asks for it', () => {
+    expect(loaded({ except: { cp1: { unknown: 'unreachable' } } })).toBeUndefined();
   });
 
   it('asks nothing where etcd is no target', () => {

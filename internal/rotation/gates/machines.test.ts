@@ -32,6 +32,13 @@ describe('everyMachineKnown', () => {
     });
   });
 
+  it('says why the list may not be complete rather than that no control plane is in it', () => {
+    expect(everyMachineKnown(context({ controlPlanes: 0, machinesIncomplete: 'no API server answers' }))).toEqual({
+      reason: 'MachineListIncomplete',
+      message: 'no API server answers',
+    });
+  });
+
   it('stops at a list without a control plane: of nothing everything is true', () => {
     expect(everyMachineKnown(context({ controlPlanes: 0 }))).toEqual({
       reason: 'MachineListIncomplete',
@@ -56,6 +63,18 @@ describe('apiServersReady', () => {
     expect(apiServersReady(context({ except: { cp3: { unknown: 'unreachable' } } }))).toEqual({
       reason: 'ApiServerNotReady',
       message: 'kube-apiserver on cp3: connection refused; expected /readyz to answer ok',
+    });
+  });
+
+  it('takes one that was not asked for not ready', () => {
+    const machines = anObservation().machines.map((machine) => {
+      const { apiServer, ...rest } = machine;
+      return machine.name === 'cp2' || apiServer === undefined ? rest : machine;
+    });
+
+    expect(apiServersReady(context({ machines }))).toEqual({
+      reason: 'ApiServerNotReady',
+      message: 'kube-apiserver on cp2: not asked; expected /readyz to answer ok',
     });
   });
 });
@@ -88,6 +107,14 @@ describe('nodesReady', () => {
       reason: 'KubernetesUnknown',
       message: 'the Node of cp1: no API server answers',
     });
+  });
+
+  it('does not mind a Node whose kubelet has not said yet in which boot it is', () => {
+    expect(nodesReady(context({ except: { w1: { boot: 'boot-2', node: { bootId: '' } } } }))).toBeUndefined();
+  });
+
+  it('leaves a machine that is unknown to the gate that asks for it', () => {
+    expect(nodesReady(context({ stage: 'Dropping', except: { w1: { unknown: 'unreachable' } } }))).toBeUndefined();
   });
 
   it('does not mind a Node that somebody cordoned', () => {

@@ -43,6 +43,12 @@ describe('bundleIsThisClusters', () => {
 
     expect(bundleIsThisClusters(context({ stage: 'Pending', except: { cp1: { standing } } }))).toBeUndefined();
   });
+
+  it('leaves a machine that is unknown to the gate that asks for it', () => {
+    const except = { cp1: { unknown: 'unreachable' as const } };
+
+    expect(bundleIsThisClusters(context({ stage: 'Pending', except }))).toBeUndefined();
+  });
 });
 
 describe('certificatesPass', () => {
@@ -68,6 +74,10 @@ describe('noForeignConfiguration', () => {
 
   it('does not mind a target that is not rotated', () => {
     expect(noForeignConfiguration(context({ targets: ['talos'], except: { w1: { standing } } }))).toBeUndefined();
+  });
+
+  it('leaves a machine that is unknown to the gate that asks for it', () => {
+    expect(noForeignConfiguration(context({ except: { w1: { unknown: 'unreachable' } } }))).toBeUndefined();
   });
 });
 
@@ -130,14 +140,18 @@ describe('versionsSupported', () => {
     expect(versionsSupported(context({ targets: ['kubernetes-aggregator'], except }))).toBeUndefined();
   });
 
-  it.each(['1.8.3', '0.14.0', 'unknown'])('refuses Talos %s', (version) => {
+  it('leaves a machine that is unknown to the gate that asks for it', () => {
+    expect(versionsSupported(context({ except: { w1: { unknown: 'unreachable' } } }))).toBeUndefined();
+  });
+
+  it.each(['1.8.3', '0.14.0', 'unknown', 'talos 1.14.1'])('refuses Talos %s', (version) => {
     expect(versionsSupported(context({ targets: ['talos'], except: { w1: { talos: { version } } } }))).toEqual({
       reason: 'VersionUnsupported',
       message: `w1 runs Talos ${version}; the Talos API CA needs 1.9 or later`,
     });
   });
 
-  it.each(['1.9.0', 'v1.14.1', '1.15.0-alpha.0', '2.0.0'])('takes Talos %s', (version) => {
+  it.each(['1.9.0', 'v1.14.1', '1.15.0-alpha.0', '2.0.0', '10.1.0'])('takes Talos %s', (version) => {
     expect(versionsSupported(context({ targets: ['talos'], except: { w1: { talos: { version } } } }))).toBeUndefined();
   });
 });

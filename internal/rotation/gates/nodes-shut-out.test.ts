@@ -51,4 +51,22 @@ describe('nodesReady while the old Kubernetes CA is dropped', () => {
 
     expect(ready({ stage: 'Issuing', except: { w1 } })?.reason).toBe('NodeNotReady');
   });
+
+  it('waits in Issuing, though a control plane stands further on', () => {
+    const cp1: MachineOptions = { standing: { kubernetes: { stage: 'Dropping' } } };
+
+    expect(ready({ stage: 'Issuing', except: { cp1, w1: UNREADY } })?.reason).toBe('NodeNotReady');
+  });
+
+  it('needs one control plane that dropped it, whatever is unknown of the others', () => {
+    const w1: MachineOptions = { ...UNREADY, standing: { kubernetes: { stage: 'Issuing' } } };
+
+    expect(ready({ except: { cp1: { unknown: 'unreachable' }, w1 } })).toBeUndefined();
+  });
+
+  it('waits for a worker that is to be told of a CA that no kubelet is known by', () => {
+    const w1: MachineOptions = { ...UNREADY, standing: { talos: { stage: 'Issuing' } } };
+
+    expect(ready({ targets: ['talos'], except: { w1 } })?.reason).toBe('NodeNotReady');
+  });
 });

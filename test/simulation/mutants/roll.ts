@@ -45,8 +45,8 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
       edit(`${GATES}/etcd-is-whole.ts`, 'if (members.length !== ids.length) {', 'if (members.length < ids.length) {'),
       edit(
         `${GATES}/etcd-is-whole.ts`,
-        'const [stranger] = left > 0 ? [] : strangers;',
-        'const [stranger] = left > -1 ? [] : strangers;',
+        'const stranger = members.find((member) => !ids.includes(member.id));',
+        'const stranger = members.find((member) => member.id === "nobody");',
       ),
     ],
     scenarios: MOMENTS.map((at) => brisk('3+0', ETCD, { happenings: [{ at, what: 'learner', forMs: 60_000 }] })),
