@@ -179,4 +179,13 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
     // Rendering refuses such a machine as well, so that no run gets any further; people are told before the record is written.
     tests: ['internal/rotation/gates/material.test.ts'],
   },
+  {
+    name: 'control planes drop the Kubernetes CA before workers do',
+    row: 'A2 S2 kubelets shut out',
+    edits: [edit('internal/rotation/targets/kubernetes.ts', 'workersDropFirst: true', 'workersDropFirst: false')],
+    // The program dies somewhere in Dropping and comes back after half an hour.
+    scenarios: [66, 70, 74, 78, 82].map((at) =>
+      brisk('3+2', ['kubernetes'], { faults: [{ at, outcome: 'crash-after' }], awayMs: 1_800_000 }),
+    ),
+  },
 ];
