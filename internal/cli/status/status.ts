@@ -1,6 +1,6 @@
 import { CA_TARGETS, type CaTarget, type OperationSpec, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { caOf, type SecretsBundle } from '../../../pkg/bundle/index.ts';
-import type { MachineObservation, Observation } from '../../rotation/observation.ts';
+import type { MachineObservation } from '../../rotation/observation.ts';
 import { CliError } from '../cli-error.ts';
 import { createClusterView } from '../cluster-view.ts';
 import type { Invocation } from '../command.ts';
@@ -11,6 +11,7 @@ import { openCluster } from '../open-cluster.ts';
 import { draftOperation, operationUnderWay } from '../operations.ts';
 import { trustedBy } from '../rotate/completion.ts';
 import { textTable } from '../text-table.ts';
+import { driftLines, driftOf } from './drift.ts';
 
 /** `ichor cluster status` */
 export async function showStatus(invocation: Invocation): Promise<ExitName> {
@@ -110,17 +111,6 @@ function machineStatus({ name, address, role, talos, node }: MachineObservation)
   };
 }
 
-/** Configurations that somebody else changed, one sentence each. */
-function driftOf({ machines }: Observation): string[] {
-  return machines.flatMap(({ name, talos }) => {
-    if (!talos.known) return [];
-    return CA_TARGETS.flatMap((target) => {
-      const standing = talos.value.standing[target];
-      return standing.stage === 'Foreign' ? [`${name}, ${target}: ${standing.why}`] : [];
-    });
-  });
-}
-
 function operationStatus({ metadata, status }: TalosOperation) {
   return {
     name: metadata.name,
@@ -165,9 +155,10 @@ function statusText(status: Status): string {
     textTable([['MACHINE', 'ROLE', 'TALOS', 'NODE', `STANDING (${CA_TARGETS.join(' ')})`], ...rows]),
     ...(incomplete === null ? [] : [`the list of machines may be incomplete: ${incomplete}`]),
     '',
-    ...(drift.length === 0
-      ? [cluster === null ? 'drift: unknown' : 'no drift']
-      : ['drift:', ...drift.map((line) => `  ${line}`)]),
+    ...driftLines(
+      drift,
+      machines.map(({ name, problem }) => ({ name, isKnown: problem === null })),
+    ),
     operation === null
       ? 'no operation is under way'
       : `operation ${operation.name}: ${operation.phase} in ${operation.stage}, ${operation.reason}: ${operation.message}`,
