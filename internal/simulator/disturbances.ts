@@ -16,6 +16,7 @@ export function stopEtcd(world: World, { plane }: SimMachine): void {
   if (plane === undefined) return;
   plane.etcd.isRunning = false;
   plane.etcd.instance += 1;
+  plane.etcd.startedAt = world.clock.now();
   world.etcd.update();
 }
 

@@ -5,6 +5,8 @@ import { type Material, materialOf, type OtherInputs } from './material.ts';
 /** A process of a machine; another instance each time it starts. */
 export interface Running {
   instance: number;
+  /** When this instance started; milliseconds since the epoch. */
+  startedAt: number;
   isRunning: boolean;
   /** From when on it is of use; Infinity while it does not run. Virtual milliseconds. */
   readyAt: number;
@@ -82,6 +84,8 @@ export interface SimMachine {
   version: string;
   boot: number;
   bootId: string;
+  /** When this boot began to answer; milliseconds since the epoch. */
+  upSince: number;
   /** Whether its Talos API answers. */
   isUp: boolean;
   /** Nobody reaches it, although it runs. */
@@ -135,7 +139,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
   const { name, config, role, now } = seed;
   const view = viewOf(config, name);
   const taken = materialOf(view, minorOf(seed));
-  const running = (): Running => ({ instance: 1, isRunning: true, readyAt: 0 });
+  const running = (): Running => ({ instance: 1, startedAt: now, isRunning: true, readyAt: 0 });
   const kubernetes = taken.kubelet[0];
   const talos = taken.talos.accepted.at(-1);
   if (kubernetes === undefined || talos === undefined) throw new Error(`${name} trusts nothing`);
@@ -147,6 +151,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
     version: seed.version,
     boot: 1,
     bootId: bootIdOf(name, 1, seed.uid),
+    upSince: now,
     isUp: true,
     isCutOff: false,
     isRebooting: false,

@@ -4,11 +4,14 @@ import type {
   CertificatesOfKey,
   EtcdCertificates,
   EtcdRoot,
+  KubeconfigCertificates,
   KubeletSecrets,
+  KubernetesCertificates,
   KubernetesDynamicCertificates,
   KubernetesRoot,
   OsRoot,
   TrustdCertificates,
+  WrittenStatus,
 } from '../../pkg/talos/index.ts';
 import type { CertificateUse } from './issuer.ts';
 import type { SimMachine } from './machine.ts';
@@ -31,6 +34,13 @@ type Reader = (world: World, machine: SimMachine) => SimResource | undefined;
 function withKey(certificate: Certificate | undefined): CertificatesOfKey | undefined {
   if (certificate === undefined) return undefined;
   return { certificates: [certificate], keyFingerprint: certificate.publicKeyFingerprint };
+}
+
+/** Files of a control plane that were written out of a resource, which they name the version of. */
+function written({ plane, versions }: SimMachine, name: string, from: string): SimResource | undefined {
+  if (plane === undefined) return undefined;
+  const spec: WrittenStatus = { ready: true, version: String(versions.get(from) ?? 1n) };
+  return { name, spec };
 }
 
 const READERS: Readonly<Record<string, Reader>> = {
@@ -103,6 +113,25 @@ const READERS: Readonly<Record<string, Reader>> = {
     };
     return { name: 'KubernetesRoot', spec };
   },
+  KubernetesSecrets: (world, machine) => {
+    const { taken, view } = machine;
+    if (taken.kubernetes === undefined) return undefined;
+    const { issuing, accepted } = taken.kubernetes;
+    const holding = (use: CertificateUse): KubeconfigCertificates => ({
+      server: view.endpoint ?? '',
+      trust: accepted,
+      client: world.mint.pair(issuing.fingerprint, { machine, use }).certificates,
+    });
+    const spec: KubernetesCertificates = {
+      scheduler: holding('scheduler-client'),
+      controllerManager: holding('controller-manager-client'),
+      localhostAdmin: holding('admin-client'),
+      admin: holding('admin-client'),
+    };
+    return { name: 'KubernetesSecrets', spec };
+  },
+  SecretStatuses: (_world, machine) => written(machine, 'SecretStatus', 'KubernetesSecrets'),
+  PKIStatuses: (_world, machine) => written(machine, 'PKIStatus', 'EtcdSecrets'),
   KubernetesDynamicCerts: (world, machine) => {
     const { taken } = machine;
     if (taken.kubernetes === undefined) return undefined;

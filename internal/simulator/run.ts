@@ -83,6 +83,8 @@ export interface RunOptions {
   readonly safetyMs?: number;
   /** Virtual time that a run may take from then on before it counts as stuck. */
   readonly livenessMs?: number;
+  /** Somebody who looks at the world besides: the operation is created when the promise resolves. */
+  readonly beside?: (world: World<Mint>, store: SimStore) => Promise<void>;
 }
 
 const NAME = 'rotate';
@@ -110,6 +112,7 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<RunR
       : { random: world.random('faults'), probability: scenario.faultRate, outcomes: scenario.outcomes ?? [] },
   );
   const watch = createWatch({ world, store, scenario, faults, checkers: options.checkers.map((make) => make()) });
+  if (options.beside !== undefined) await world.clock.run(options.beside(world, store));
   store.create(NAME, { ...scenario.spec, caRotation: { targets: [...scenario.targets] } });
   schedule(world, store, NAME, scenario.happenings ?? []);
   let seen = 0;

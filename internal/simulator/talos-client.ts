@@ -1,4 +1,4 @@
-import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
+import { type Certificate, type Fingerprint, writeCertificates } from '../../pkg/pki/index.ts';
 import {
   type CallOptions,
   type Identity,
@@ -40,6 +40,9 @@ export interface TalosClientOptions {
 
 /** Where Talos keeps the persistent configuration, on its STATE partition. */
 const CONFIGURATION_FILE = '/system/state/config.yaml';
+
+/** Where a kubelet keeps what it shows API servers; the simulated one has no key in it, as nobody would use it. */
+const KUBELET_CLIENT_FILE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
 const READ_MS = 10_000;
 const CHANGE_MS = 30_000;
@@ -200,8 +203,12 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     issueClient: async () => unsupported('GenerateClientConfiguration')(),
     readFile: (path, call) =>
       read('Read', call, (machine) => {
-        if (path !== CONFIGURATION_FILE) throw fail('Read', 'not-found', `open ${path}: no such file or directory`);
-        return texts.bytes(machine.persistent);
+        if (path === CONFIGURATION_FILE) return texts.bytes(machine.persistent);
+        const { clientIssuer } = machine.kubelet;
+        if (path === KUBELET_CLIENT_FILE && clientIssuer !== undefined) {
+          return Buffer.from(writeCertificates(world.mint.pair(clientIssuer).certificates));
+        }
+        throw fail('Read', 'not-found', `open ${path}: no such file or directory`);
       }),
     events: unsupported('Events'),
     use(next) {
@@ -230,6 +237,12 @@ function servicesOf(world: World, machine: SimMachine): ServiceStatus[] {
     state: isRunning ? 'Running' : 'Stopping',
     healthy: isHealthy,
     healthMessage: '',
-    events: [],
+    events: [{ state: 'Running', message: 'Started task', at: startOf(machine, id) }],
   }));
+}
+
+/** When a service last started: with the boot, unless it is one that is started by itself. */
+function startOf({ kubelet, plane, upSince }: SimMachine, id: string): number {
+  if (id === 'kubelet') return kubelet.startedAt;
+  return id === 'etcd' && plane !== undefined ? plane.etcd.startedAt : upSince;
 }

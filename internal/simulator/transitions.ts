@@ -165,6 +165,7 @@ export function restartKubelet(world: World, machine: SimMachine): void {
   later(world, machine, world.timing.kubeletStart, () => {
     if (kubelet.isRunning) return;
     kubelet.instance += 1;
+    kubelet.startedAt = world.clock.now();
     kubelet.isRunning = true;
     kubelet.upstream = undefined;
     kubelet.trust = prints(machine.taken.kubelet);
@@ -240,6 +241,7 @@ function startPods(world: World, machine: SimMachine): void {
   const random = world.random(`${machine.name}/pods/${machine.boot}/${plane.apiServer.instance}`);
   for (const process of [plane.apiServer, plane.controllerManager, plane.scheduler]) {
     process.instance += 1;
+    process.startedAt = world.clock.now();
     process.isRunning = true;
     process.readyAt = world.clock.monotonic() + draw(random, world.timing.podStart);
   }
@@ -304,6 +306,7 @@ export function powerOff(world: World, machine: SimMachine, boot: Span | undefin
 export function powerOn(world: World, machine: SimMachine): void {
   if (machine.isUp) return;
   machine.isUp = true;
+  machine.upSince = world.clock.now();
   machine.isRebooting = false;
   machine.bootId = bootIdOf(machine.name, machine.boot, machine.node?.uid ?? machine.name);
   machine.config = machine.persistent;
@@ -320,6 +323,7 @@ export function powerOn(world: World, machine: SimMachine): void {
   if (machine.taken.etcd?.signer !== undefined) plane.etcdLeaf = machine.taken.etcd.signer;
   later(world, machine, world.timing.etcdStart, () => {
     plane.etcd.instance += 1;
+    plane.etcd.startedAt = world.clock.now();
     plane.etcd.isRunning = true;
     plane.etcd.pool = prints(machine.taken.etcd?.bundle ?? []);
     plane.etcd.startedWith = machine.others?.etcd;
