@@ -2,6 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { AuditEntry } from '../../internal/controller/index.ts';
+import { recordIfAsked } from '../recordings/directory.ts';
+import { sayOnStderr } from '../support/clock-lines.ts';
 import type { TalosCluster } from '../talos/cluster.ts';
 import { startTraffic, type Traffic, type TrafficReport } from '../talos/traffic.ts';
 import { type IchorProcess, readAudit, startIchor } from './ichor-process.ts';
@@ -49,6 +51,7 @@ export interface RotationRequest {
 export async function observeRotation(request: RotationRequest): Promise<ObservedRotation> {
   const { cluster, directory } = request;
   const kubeconfig = join(directory, 'kubeconfig');
+  using recorder = await recordIfAsked({ directory, machines: cluster.machines, cluster: 'real' });
   await using traffic = startTraffic({
     servers: cluster.apiServers,
     credentials: credentialsIn(kubeconfig),
@@ -66,6 +69,7 @@ export async function observeRotation(request: RotationRequest): Promise<Observe
     const spent = usage.stop();
     if (exitCode === 0) await request.afterwards?.();
     const afterwardsMs = request.afterwards === undefined ? wallMs : performance.now() - started;
+    if (recorder !== undefined) sayOnStderr(`${args.slice(4).join(' ')}: ${await recorder.finish()}`);
     const audit = readAudit(directory);
     return {
       exitCode,

@@ -1,0 +1,133 @@
+import { withoutLostLeases } from '../conformance/talos/subject.ts';
+import type { Facts, RecordedStep, Recording } from './recording.ts';
+
+/**
+ * How a replay differs from what was recorded, one sentence each; empty where it is the same. Compared are
+ *
+ * - every effect by stage, kind and machine, in one order over all machines: production leaves none of it open (control
+ *   planes by name, then one worker, then the others by name);
+ * - what each configuration and each reboot moved on its machine;
+ * - what the machine then held, served and let in;
+ * - the end: bundle, boots, Nodes, configurations, facts and what Kubernetes publishes.
+ *
+ * What may differ, and why:
+ *
+ * - times, and how often something is looked at or tried: they depend on the host;
+ * - whether and how often a control plane is drained: it depends on the pods on it, which no recording holds;
+ * - whether it is asked to give up etcd's leadership: who leads is chance. Both come, where they come, after the cordon
+ *   and before the reboot of their machine;
+ * - the engine's notes in its own status (`update-status`): they change nothing in the cluster;
+ * - restarts of kube-controller-manager and kube-scheduler on their own: both end when they cannot renew their Lease in
+ *   time, as on a busy host.
+ */
+export function differences(recorded: Recording, replayed: Recording): string[] {
+  return [
+    ...differ('the cluster', clusterOf(recorded), clusterOf(replayed)),
+    ...orderDifferences(recorded.steps, replayed.steps),
+    ...misplaced(recorded.steps, 'recorded'),
+    ...misplaced(replayed.steps, 'replayed'),
+    ...beforehandDifferences(recorded, replayed),
+    ...effectDifferences(recorded.steps, replayed.steps),
+    ...endDifferences(recorded.end, replayed.end),
+  ];
+}
+
+function clusterOf({ talosVersion, shape, machines, options }: Recording): Facts {
+  return {
+    'Talos version': talosVersion,
+    shape,
+    machines: machines.map(({ name, role }) => `${name} (${role})`).join(', '),
+    targets: options.targets.join(', '),
+    restartWorkloads: options.restartWorkloads,
+    previousBundle: options.previousBundle,
+  };
+}
+
+/** Effects that depend on what no recording holds. */
+const BY_CHANCE: readonly string[] = ['drain', 'forfeit-leadership', 'update-status'];
+
+function isCompared({ effect, outcome }: RecordedStep): boolean {
+  // A refused effect was not done.
+  return !BY_CHANCE.includes(effect) && outcome !== 'refused';
+}
+
+function nameOf({ stage, effect, machine }: RecordedStep): string {
+  return `${effect}${machine === undefined ? '' : ` ${machine}`} in ${stage}`;
+}
+
+/** The first place where the order is another one: what follows from there is told by it. */
+function orderDifferences(recorded: readonly RecordedStep[], replayed: readonly RecordedStep[]): string[] {
+  const names = (steps: readonly RecordedStep[]): string[] => steps.filter(isCompared).map(nameOf);
+  const [before, now] = [names(recorded), names(replayed)];
+  const at = before.findIndex((name, index) => name !== now[index]);
+  if (at < 0 && before.length === now.length) return [];
+  const index = at < 0 ? before.length : at;
+  const after = index === 0 ? 'first' : `after ${before[index - 1]}`;
+  return [`${after}: recorded ${before[index] ?? 'the end'}, replayed ${now[index] ?? 'the end'}`];
+}
+
+/** Drains and hand-overs that are not between the cordon and the reboot of their machine. */
+function misplaced(steps: readonly RecordedStep[], which: string): string[] {
+  const found: string[] = [];
+  let cordoned: string | undefined;
+  for (const step of steps) {
+    if (step.effect === 'cordon') cordoned = step.machine;
+    else if (step.effect === 'reboot') cordoned = undefined;
+    else if (BY_CHANCE.includes(step.effect) && step.effect !== 'update-status' && step.machine !== cordoned)
+      found.push(`${which}: ${nameOf(step)} is not between cordon and reboot of ${step.machine}`);
+  }
+  return found;
+}
+
+function beforehandDifferences(recorded: Recording, replayed: Recording): string[] {
+  return recorded.machines.flatMap(({ name }) => [
+    ...movedDifferences(`${name} before the first effect`, recorded.beforehand[name], replayed.beforehand[name]),
+    ...differ(`${name} before the first effect`, recorded.before[name] ?? {}, replayed.before[name] ?? {}),
+  ]);
+}
+
+function effectDifferences(recorded: readonly RecordedStep[], replayed: readonly RecordedStep[]): string[] {
+  const left = [...replayed];
+  return recorded.flatMap((step) => {
+    if (step.moved === undefined) return [];
+    const index = left.findIndex((each) => each.moved !== undefined && nameOf(each) === nameOf(step));
+    // One that is missing is told by the order.
+    const [same] = index < 0 ? [] : left.splice(index, 1);
+    if (same === undefined) return [];
+    return [
+      ...movedDifferences(nameOf(step), step.moved, same.moved),
+      ...differ(`after ${nameOf(step)}`, step.became ?? {}, same.became ?? {}, 'as before'),
+    ];
+  });
+}
+
+function movedDifferences(where: string, recorded: readonly string[] = [], replayed: readonly string[] = []): string[] {
+  const before = withoutLostLeases(recorded, replayed);
+  return [
+    ...before.filter((name) => !replayed.includes(name)).map((name) => `${where} moved ${name}; not in the replay`),
+    ...replayed.filter((name) => !before.includes(name)).map((name) => `${where} moved ${name} in the replay alone`),
+  ];
+}
+
+function endDifferences(recorded: Recording['end'], replayed: Recording['end']): string[] {
+  const machines = Object.entries(recorded.machines).flatMap(([name, { facts, ...end }]) => {
+    const { facts: others = {}, ...other } = replayed.machines[name] ?? {};
+    return [...differ(`${name} at the end`, texts(end), texts(other)), ...differ(`${name} at the end`, facts, others)];
+  });
+  return [
+    ...differ('the end', { stage: recorded.stage }, { stage: replayed.stage }),
+    ...differ('the bundle at the end', recorded.bundle, replayed.bundle),
+    ...machines,
+    ...differ('Kubernetes at the end', recorded.kubernetes, replayed.kubernetes),
+  ];
+}
+
+function texts(values: object): Facts {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+}
+
+function differ(where: string, recorded: Facts, replayed: Facts, absent = 'nothing'): string[] {
+  return [...new Set([...Object.keys(recorded), ...Object.keys(replayed)])]
+    .filter((name) => recorded[name] !== replayed[name])
+    .map((name) => `${where}: ${name}: recorded ${recorded[name] ?? absent}, replayed ${replayed[name] ?? absent}`);
+}
