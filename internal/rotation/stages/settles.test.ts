@@ -203,8 +203,26 @@ describe('before the old Kubernetes CA is dropped', () => {
     });
   });
 
+  it('names five namespaces, and no more that are none', () => {
+    const rootCa = { known: true, value: { total: 9, stale: ['a', 'b', 'c', 'd', 'e'] } } as const;
+
+    expect(decide(issuing({ rootCa })).message).toBe(
+      'kube-root-ca.crt is not the new CA in 5 of 9 namespaces: a, b, c, d, e',
+    );
+  });
+
+  it('has no moment to forget before there was one', () => {
+    const rootCa = { known: true, value: { total: 9, stale: ['kube-system'] } } as const;
+
+    expect(decide(issuing({ rootCa }, { conditions: [] }))).toMatchObject({ kind: 'wait', reason: 'PublishingRootCA' });
+  });
+
   it('waits until they are read, and blocks where they cannot be', () => {
-    expect(decide(without(issuing({}), 'rootCa'))).toMatchObject({ kind: 'wait', reason: 'PublishingRootCA' });
+    expect(decide(without(issuing({}), 'rootCa'))).toMatchObject({
+      kind: 'wait',
+      reason: 'PublishingRootCA',
+      message: 'reading kube-root-ca.crt of every namespace',
+    });
     expect(decide(issuing({ rootCa: { known: false, why: 'failed', message: '503' } }))).toMatchObject({
       kind: 'blocked',
       reason: 'KubernetesUnknown',
@@ -278,6 +296,7 @@ describe('before the old Kubernetes CA is dropped', () => {
     expect(decide(without(issuing({}, options), 'stalePods'))).toMatchObject({
       kind: 'wait',
       reason: 'RestartingWorkloads',
+      message: 'listing pods that started with the old root CA',
     });
     expect(decide(issuing({ stalePods: { known: false, why: 'failed', message: '503' } }, options))).toMatchObject({
       kind: 'blocked',
@@ -365,6 +384,31 @@ describe('the reset of extension-apiserver-authentication in Finalizing', () => 
     });
   });
 
+  it('names them beside the new CA where something else must go', () => {
+    const owners = print('eeee');
+    const pki = { aggregatorAccepted: [NEW[AGGREGATOR], owners] };
+
+    expect(decide(finalizing(holding([OLD[AGGREGATOR], NEW[AGGREGATOR], owners]), { pki })).message).toBe(
+      'requestheader-client-ca-file of extension-apiserver-authentication holds d01dd01dd01d, dfdfdfdfdfdf, eeeeeeeeeeee; expected dfdfdfdfdfdf, eeeeeeeeeeee; deleting it, so that the API servers write it anew',
+    );
+  });
+
+  it('does not take one without any CA for a right one', () => {
+    expect(decide(finalizing(holding([])))).toMatchObject({
+      effect: { kind: 'reset-authentication' },
+      message:
+        'requestheader-client-ca-file of extension-apiserver-authentication holds nothing; expected dfdfdfdfdfdf alone; deleting it, so that the API servers write it anew',
+    });
+  });
+
+  it('asks nothing of it for targets that are not published in it', () => {
+    const conditions = [aCondition('AuthenticationReset', 'True', 120)];
+
+    expect(decide(finalizing(right, { targets: ['talos', AGGREGATOR], conditions }))).toMatchObject({
+      effect: { kind: 'enter-stage', stage: 'Done' },
+    });
+  });
+
   it('removes what an earlier rotation left in it', () => {
     expect(decide(finalizing(holding([print('eeee'), NEW[AGGREGATOR]])))).toMatchObject({
       effect: { kind: 'reset-authentication' },
@@ -391,10 +435,12 @@ describe('the reset of extension-apiserver-authentication in Finalizing', () => 
     expect(decide(without(finalizing({}), 'authentication'))).toMatchObject({
       kind: 'wait',
       reason: 'ResettingAuthentication',
+      message: 'reading extension-apiserver-authentication',
     });
     expect(decide(finalizing({ authentication: { known: false, why: 'failed', message: '503' } }))).toMatchObject({
       kind: 'blocked',
       reason: 'KubernetesUnknown',
+      message: 'extension-apiserver-authentication: 503',
     });
   });
 });
