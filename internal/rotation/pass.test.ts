@@ -137,6 +137,12 @@ describe('a pass', () => {
     });
   });
 
+  it('proves who was told before it tells one further up the list, which went back meanwhile', () => {
+    const except = { ...done('Accepting', 'cp3'), cp2: { stands: 'Accepting', runs: 'Before' } } as const;
+
+    expect(decide(atStart('Accepting', { except }))).toMatchObject({ reason: 'ProvingMachine' });
+  });
+
   it('tells one worker first, as canary', () => {
     const except = done('Accepting', 'cp1', 'cp2', 'cp3');
 
@@ -295,6 +301,15 @@ describe('a machine that was left two stages behind, as one whose disk was resto
     const except = { cp3: { stands: 'Accepting', ...sick } as const };
 
     expect(decide(anObservation({ stage: 'Dropping', targets: ['etcd'], except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp3', stage: 'Dropping' },
+    });
+  });
+
+  it('is told before other control planes, which cannot be told while it is not well', () => {
+    const etcdService = { running: true, healthy: false };
+    const cp3 = { stands: 'Before', talos: { etcdService }, apiServer: 'failing: etcd' } as const;
+
+    expect(decide(atStart('Dropping', { workers: 0, except: { cp3 } }))).toMatchObject({
       effect: { kind: 'apply-config', machine: 'cp3', stage: 'Dropping' },
     });
   });

@@ -29,20 +29,20 @@ export function pass(context: Context): Decision | undefined {
   if (unknown !== undefined) return hold(context, unknown);
   const early = passWorkers(context, droppedFirstByWorkers(context));
   if (early !== undefined) return early;
-  for (const machine of controlPlanes(context).filter(isKnown)) {
-    const decision = bring(context, machine);
-    if (decision !== undefined) return decision;
-  }
-  return passWorkers(context);
+  return passControlPlanes(context) ?? passWorkers(context);
 }
 
-function bring(context: Context, machine: KnownMachine): Decision | undefined {
-  if (isBehind(context, machine)) {
-    const blocker = inTheWay(context, machine);
-    return blocker === undefined ? tell(context, [machine]) : hold(context, blocker);
-  }
-  const blocker = unproved(context, machine);
-  return blocker === undefined ? undefined : hold(context, blocker);
+/** Whoever was told is proved before another one is, also where one further up the list went back meanwhile. */
+function passControlPlanes(context: Context): Decision | undefined {
+  const all = controlPlanes(context).filter(isKnown);
+  const told = all.filter((machine) => !isBehind(context, machine));
+  const blocker = told.map((machine) => unproved(context, machine)).find((each) => each !== undefined);
+  if (blocker !== undefined) return hold(context, blocker);
+  const behind = all.filter((machine) => isBehind(context, machine));
+  const next = behind.find((machine) => isLeftBehind(context, machine)) ?? behind[0];
+  if (next === undefined) return undefined;
+  const gate = inTheWay(context, next);
+  return gate === undefined ? tell(context, [next]) : hold(context, gate);
 }
 
 /** The targets that workers are told of before control planes are. */
