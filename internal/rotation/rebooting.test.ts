@@ -155,6 +155,22 @@ describe('a boot that does not change', () => {
     expect(decide(asked(300, {}, options))).toEqual({ kind: 'blocked', reason, message, recheckAfterMs: 30_000 });
   });
 
+  it('is asked for again though another machine lost the stage meanwhile: the pass that gives it back waits for this reboot', () => {
+    const behind = { except: { cp3: { stands: 'Before', runs: 'Before' } } } as const;
+
+    expect(decide(asked(300, {}, behind))).toMatchObject({
+      effect: { kind: 'reboot', machine: 'cp2' },
+      message: 'cp2 still reports boot boot-1; asking again',
+    });
+  });
+
+  it('is not asked for again while such a machine is not well', () => {
+    const etcdService = { running: false, healthy: false };
+    const behind = { except: { cp3: { stands: 'Before', runs: 'Before', talos: { etcdService } } } } as const;
+
+    expect(decide(asked(300, {}, behind))).toMatchObject({ kind: 'blocked', reason: 'EtcdNotWhole' });
+  });
+
   it('is not asked for again while the operation is paused', () => {
     expect(decide(asked(300, {}, { paused: true }))).toEqual({
       kind: 'wait',

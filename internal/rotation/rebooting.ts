@@ -1,7 +1,7 @@
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
 import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
 import { whyUnknown } from './gates/every-machine-known.ts';
-import { AFTER_REBOOT, BEFORE_CHANGE, BEFORE_REBOOT } from './gates/index.ts';
+import { AFTER_REBOOT, BEFORE_CHANGE, BEFORE_REBOOT, BEFORE_REBOOT_AGAIN } from './gates/index.ts';
 import { hold, passesByItself } from './hold.ts';
 import { isBehind } from './pass.ts';
 
@@ -64,7 +64,10 @@ function wasAskedAgain({ status }: Context): boolean {
   return status.etcdRebootSince === undefined || status.etcdRestartedAt !== status.etcdRebootSince;
 }
 
-/** Asks again for a reboot that did not happen, behind the same gates as the first time. */
+/**
+ * Asks again for a reboot that did not happen, behind the same gates as the first
+ * time, but for certificates that only the pass after it brings.
+ */
 function sameBoot(context: Context, machine: KnownMachine): Decision {
   const message = `${machine.name} still reports boot ${context.status.etcdRebootBootID}`;
   if (isOverdue(context) && wasAskedAgain(context)) {
@@ -76,7 +79,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
   }
-  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_REBOOT_AGAIN : BEFORE_REBOOT, context);
   if (blocker !== undefined) return hold(context, { ...blocker, message: `${message}; ${blocker.message}` });
   return {
     kind: 'act',
