@@ -4,8 +4,8 @@ import type { Facts, RecordedStep, Recording } from './recording.ts';
 /**
  * How a replay differs from what was recorded, one sentence each; empty where it is the same. Compared are
  *
- * - every effect by stage, kind and machine, in one order over all machines: production leaves none of it open (control
- *   planes by name, then one worker, then the others by name);
+ * - every effect by stage, kind and machine, in one order over all machines: production leaves none of it open (within a
+ *   group by name, workers one first and then a few at a time, which is one effect);
  * - what each configuration and each reboot moved on its machine;
  * - what the machine then held, served and let in;
  * - the end: bundle, boots, Nodes, configurations, facts and what Kubernetes publishes.

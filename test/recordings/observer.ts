@@ -104,7 +104,7 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
     const entries = await options.readAudit();
     for (const { machine } of entries.slice(heard)) {
       for (const each of all) {
-        if (machine === undefined || each.machine.name === machine) each.restlessUntil = clock.now() + RESTLESS_MS;
+        if (each.machine.name === machine) each.restlessUntil = clock.now() + RESTLESS_MS;
       }
     }
     heard = entries.length;

@@ -35,8 +35,11 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
       await observer.end();
       const operation = (await options.listOperations()).find(({ metadata }) => !known.has(metadata.uid));
       if (operation === undefined) throw new Error('no operation was begun while it was recorded');
-      const { bundle: newer } = await options.readState();
       const { spec, status, metadata } = operation;
+      if (status.stage !== 'Done') {
+        throw new Error(`the rotation ended in ${status.stage} (${status.reason}: ${status.message}); expected Done`);
+      }
+      const { bundle: newer } = await options.readState();
       const steps = stepsOf(await options.readAudit(), metadata.name);
       const told = tell(steps, observer.sights);
       return {
