@@ -10,8 +10,8 @@ import type { World } from './world.ts';
 /** `kube-system/extension-apiserver-authentication`: what every API server adds its CAs to. */
 export interface AuthenticationMap {
   readonly uid: string;
-  requestheader: Certificate[];
-  client: Certificate[];
+  requestheader: readonly Certificate[];
+  client: readonly Certificate[];
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
@@ -183,8 +183,10 @@ export function createKubernetes(): SimKubernetes {
   return kubernetes;
 }
 
-function union(present: readonly Certificate[], added: readonly Certificate[]): Certificate[] {
-  return [...present, ...added.filter((each) => !present.some((other) => other.fingerprint === each.fingerprint))];
+/** The same list where nothing is new. */
+function union(present: readonly Certificate[], added: readonly Certificate[]): readonly Certificate[] {
+  const news = added.filter((each) => !present.some((other) => other.fingerprint === each.fingerprint));
+  return news.length === 0 ? present : [...present, ...news];
 }
 
 /**

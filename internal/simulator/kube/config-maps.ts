@@ -1,10 +1,12 @@
 import { type ConfigMapObject, type KubeObject, toTime } from '../../../pkg/kube/index.ts';
 import { writeCertificates } from '../../../pkg/pki/index.ts';
+import type { AuthenticationMap } from '../kubernetes.ts';
 import type { World } from '../world.ts';
 import { AGE_COLUMN, column, NAME_COLUMN } from './columns.ts';
 import { fieldOf, isFields } from './fields.ts';
 import { namespaceOf } from './namespaces.ts';
 import { invalid } from './resource.ts';
+import { shared } from './shared.ts';
 import { stored } from './stored.ts';
 
 const AUTHENTICATION = 'extension-apiserver-authentication';
@@ -31,25 +33,28 @@ function rootCaObject(world: World, namespace: string, pem: string): ConfigMapOb
 
 function authenticationObject(world: World): ConfigMapObject | undefined {
   const map = world.kubernetes.authentication;
-  if (map === undefined) return undefined;
-  return {
+  return map === undefined ? undefined : authenticationOf(map, { ...map });
+}
+
+const authenticationOf = shared(
+  ({ uid, createdAt, requestheader, client }: AuthenticationMap): ConfigMapObject => ({
     metadata: {
       name: AUTHENTICATION,
       namespace: 'kube-system',
-      uid: map.uid,
+      uid,
       resourceVersion: '1',
-      creationTimestamp: toTime(map.createdAt),
+      creationTimestamp: toTime(createdAt),
     },
     data: {
-      'requestheader-client-ca-file': writeCertificates(map.requestheader),
-      'client-ca-file': writeCertificates(map.client),
+      'requestheader-client-ca-file': writeCertificates(requestheader),
+      'client-ca-file': writeCertificates(client),
       'requestheader-allowed-names': '["front-proxy-client"]',
       'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
       'requestheader-group-headers': '["X-Remote-Group"]',
       'requestheader-username-headers': '["X-Remote-User"]',
     },
-  };
-}
+  }),
+);
 
 const sizeOf = (object: KubeObject): number =>
   ['data', 'binaryData'].flatMap((field) => Object.keys((fieldOf(object, field) ?? {}) as object)).length;

@@ -4,6 +4,7 @@ import type { World } from '../world.ts';
 import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
 import { fieldOf, listOf, textOf } from './fields.ts';
 import type { Resource, Write } from './resource.ts';
+import { shared } from './shared.ts';
 import { uidOf } from './storage.ts';
 
 /** Kubernetes of every simulated machine. */
@@ -12,31 +13,36 @@ export const KUBERNETES_VERSION = 'v1.36.3';
 const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/control-plane';
 const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
 
+/** What a Node is made of: everything about the machine and its kubelet but the Lease, which is an object of its own. */
+type NodeFacts = Pick<SimMachine, 'name' | 'address' | 'role' | 'version'> & Omit<NodeState, 'leaseAt' | 'beatAt'>;
+
 /** The Node of a machine as the API shows it. */
-export function nodeObject(machine: SimMachine): NodeObject[] {
-  const { node } = machine;
+export function nodeObject({ name, address, role, version, node }: SimMachine): NodeObject[] {
   if (node === undefined) return [];
-  const taints = taintsOf(node);
-  return [
-    {
-      metadata: {
-        name: machine.name,
-        uid: node.uid,
-        resourceVersion: String(node.resourceVersion),
-        creationTimestamp: toTime(node.createdAt),
-        labels: { ...labelsOf(machine), ...node.labels },
-        annotations: { ...node.annotations },
-      },
-      spec: {
-        ...(taints.length === 0 ? {} : { taints }),
-        ...(node.unschedulable ? { unschedulable: true } : {}),
-      },
-      status: statusOf(machine, node),
-    },
-  ];
+  const { leaseAt: _leaseAt, beatAt: _beatAt, ...shown } = node;
+  return [nodeOf(node, { name, address, role, version, ...shown })];
 }
 
-function labelsOf({ name, role }: SimMachine): Record<string, string> {
+const nodeOf = shared((facts: NodeFacts): NodeObject => {
+  const taints = taintsOf(facts);
+  return {
+    metadata: {
+      name: facts.name,
+      uid: facts.uid,
+      resourceVersion: String(facts.resourceVersion),
+      creationTimestamp: toTime(facts.createdAt),
+      labels: { ...labelsOf(facts), ...facts.labels },
+      annotations: { ...facts.annotations },
+    },
+    spec: {
+      ...(taints.length === 0 ? {} : { taints }),
+      ...(facts.unschedulable ? { unschedulable: true } : {}),
+    },
+    status: statusOf(facts),
+  };
+});
+
+function labelsOf({ name, role }: Pick<SimMachine, 'name' | 'role'>): Record<string, string> {
   return {
     'kubernetes.io/hostname': name,
     'kubernetes.io/os': 'linux',
@@ -47,22 +53,22 @@ function labelsOf({ name, role }: SimMachine): Record<string, string> {
 
 type Taint = NonNullable<NodeObject['spec']['taints']>[number];
 
-function taintsOf(node: NodeState): readonly Taint[] {
+function taintsOf(node: Pick<NodeState, 'taints' | 'unschedulable'>): readonly Taint[] {
   // The node controller adds the taint a moment after the field; here it is there at once.
   return node.unschedulable ? [...node.taints, { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' }] : node.taints;
 }
 
 const CAPACITY = { cpu: '4', memory: '8388608Ki', pods: '110', 'ephemeral-storage': '41943040Ki' };
 
-function statusOf(machine: SimMachine, node: NodeState): NonNullable<NodeObject['status']> & object {
-  const heartbeat = toTime(node.reportedAt);
+function statusOf(facts: NodeFacts): NonNullable<NodeObject['status']> & object {
+  const heartbeat = toTime(facts.reportedAt);
   const healthy = (type: string, reason: string, message: string) => ({
     type,
     status: 'False' as const,
     reason,
     message,
     lastHeartbeatTime: heartbeat,
-    lastTransitionTime: toTime(node.createdAt),
+    lastTransitionTime: toTime(facts.createdAt),
   });
   return {
     ...{ capacity: CAPACITY, allocatable: CAPACITY },
@@ -72,18 +78,18 @@ function statusOf(machine: SimMachine, node: NodeState): NonNullable<NodeObject[
       healthy('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
       {
         type: 'Ready',
-        status: node.ready,
-        ...READY_REASONS[node.ready],
+        status: facts.ready,
+        ...READY_REASONS[facts.ready],
         lastHeartbeatTime: heartbeat,
-        lastTransitionTime: toTime(node.readySince),
+        lastTransitionTime: toTime(facts.readySince),
       },
     ],
     addresses: [
-      { type: 'InternalIP', address: machine.address },
-      { type: 'Hostname', address: machine.name },
+      { type: 'InternalIP', address: facts.address },
+      { type: 'Hostname', address: facts.name },
     ],
     ...{ daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } } },
-    nodeInfo: nodeInfoOf(machine, node),
+    nodeInfo: nodeInfoOf(facts),
   };
 }
 
@@ -93,12 +99,12 @@ const READY_REASONS: Readonly<Record<NodeState['ready'], { reason: string; messa
   Unknown: { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' },
 };
 
-function nodeInfoOf(machine: SimMachine, node: NodeState) {
-  const id = uidOf(node.uid);
+function nodeInfoOf({ uid, bootId, version }: NodeFacts) {
+  const id = uidOf(uid);
   return {
-    bootID: node.bootId,
+    bootID: bootId,
     kubeletVersion: KUBERNETES_VERSION,
-    osImage: `Talos (v${machine.version})`,
+    osImage: `Talos (v${version})`,
     machineID: id.replaceAll('-', ''),
     systemUUID: id,
     kernelVersion: '6.18.0-talos',

@@ -1,11 +1,12 @@
 import { type KubeObject, type PodObject, toTime } from '../../../pkg/kube/index.ts';
-import type { SimMachine } from '../machine.ts';
+import type { Running, SimMachine } from '../machine.ts';
 import type { SimPod } from '../workloads.ts';
 import type { World } from '../world.ts';
 import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
 import { fieldOf, listOf, textOf } from './fields.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
 import { conflict, type Resource, type Subresource } from './resource.ts';
+import { shared } from './shared.ts';
 
 const IMAGES: Readonly<Record<string, string>> = {
   'kube-apiserver': 'registry.k8s.io/kube-apiserver:v1.36.3',
@@ -17,60 +18,71 @@ const IMAGES: Readonly<Record<string, string>> = {
 
 /** Every pod: the mirror pods of control planes and what workloads run. */
 export function podObjects(world: World): PodObject[] {
-  const { mirrors: deleted } = world.kubernetes.workloads;
-  const mirrors = world
-    .planes()
-    .flatMap((machine) =>
-      Object.entries(machine.podsReady).map(([app, ready]) =>
-        mirrorObject(machine, app, { ready, times: deleted.get(`${app}-${machine.name}`) ?? 0 }),
-      ),
-    );
-  return [...mirrors, ...world.kubernetes.workloads.pods.map((pod) => podObject(world, pod))];
+  const pods: PodObject[] = [];
+  for (const machine of world.planes()) {
+    for (const app in machine.podsReady) pods.push(mirrorObject(world, machine, app));
+  }
+  for (const pod of world.kubernetes.workloads.pods) pods.push(podObject(world, pod));
+  return pods;
 }
 
-function mirrorObject(
-  machine: SimMachine,
-  app: string,
-  { ready, times }: { ready: boolean; times: number },
-): PodObject {
-  return {
+/** The mirror pod of a static pod. */
+function mirrorObject(world: World, machine: SimMachine, app: string): PodObject {
+  const process = processOf(machine, app);
+  return mirrorOf(process ?? machine, {
+    app,
+    machine: machine.name,
+    address: machine.address,
+    ready: machine.podsReady[app] === true,
+    createdAt: machine.node?.createdAt ?? 0,
+    restarts: Math.max(0, (process?.instance ?? 1) - 1),
+    deletions: world.kubernetes.workloads.mirrors.get(`${app}-${machine.name}`) ?? 0,
+  });
+}
+
+interface MirrorFacts {
+  readonly app: string;
+  readonly machine: string;
+  readonly address: string;
+  readonly ready: boolean;
+  readonly createdAt: number;
+  /** How often it was started again since the machine is there. */
+  readonly restarts: number;
+  readonly deletions: number;
+}
+
+const mirrorOf = shared(
+  ({ app, machine, address, ready, createdAt, restarts, deletions }: MirrorFacts): PodObject => ({
     metadata: {
-      name: `${app}-${machine.name}`,
+      name: `${app}-${machine}`,
       namespace: 'kube-system',
       // One that was deleted is another one.
-      uid: `mirror-${app}-${machine.name}${times === 0 ? '' : `-${times}`}`,
+      uid: `mirror-${app}-${machine}${deletions === 0 ? '' : `-${deletions}`}`,
       resourceVersion: '1',
-      creationTimestamp: toTime(machine.node?.createdAt ?? 0),
+      creationTimestamp: toTime(createdAt),
       labels: { 'k8s-app': app, tier: 'control-plane' },
       annotations: { 'kubernetes.io/config.mirror': app },
     },
-    spec: { nodeName: machine.name, ...specOf(app, { hostNetwork: true }) },
+    spec: { nodeName: machine, ...specOf(app, { hostNetwork: true }) },
     status: {
       phase: 'Running',
       conditions: conditionsOf(ready),
-      ...{ hostIP: machine.address, podIP: machine.address, podIPs: [{ ip: machine.address }] },
+      ...{ hostIP: address, podIP: address, podIPs: [{ ip: address }] },
       containerStatuses: [
         {
           name: app,
-          ...{ ready, started: ready, restartCount: restartsOf(machine, app), image: imageOf(app) },
-          state: ready
-            ? { running: { startedAt: toTime(machine.node?.createdAt ?? 0) } }
-            : waiting('ContainerCreating'),
+          ...{ ready, started: ready, restartCount: restarts, image: imageOf(app) },
+          state: ready ? { running: { startedAt: toTime(createdAt) } } : waiting('ContainerCreating'),
         },
       ],
     },
-  };
-}
+  }),
+);
 
-/** How often a static pod was started again since the machine is there. */
-function restartsOf({ plane }: SimMachine, app: string): number {
-  const process =
-    app === 'kube-apiserver'
-      ? plane?.apiServer
-      : app === 'kube-scheduler'
-        ? plane?.scheduler
-        : plane?.controllerManager;
-  return Math.max(0, (process?.instance ?? 1) - 1);
+/** The process of a static pod. */
+function processOf({ plane }: SimMachine, app: string): Running | undefined {
+  if (app === 'kube-apiserver') return plane?.apiServer;
+  return app === 'kube-scheduler' ? plane?.scheduler : plane?.controllerManager;
 }
 
 const imageOf = (app: string): string => IMAGES[app] ?? `example.com/${app}:1.0.0`;
@@ -93,10 +105,27 @@ function conditionsOf(ready: boolean) {
 // A state that says why a container does not run; the type of what is read knows only running ones.
 const waiting = (reason: string): object => ({ waiting: { reason } });
 
+/** A pod of a workload. */
 function podObject(world: World, pod: SimPod): PodObject {
-  const owner = pod.owner === 'Deployment' ? 'ReplicaSet' : pod.owner;
+  const { namespace, name, uid, app, owner, node, startedAt, leavingAt } = pod;
+  const machine = world.find(node ?? '');
   const ready = world.kubernetes.workloads.isHealthy(world, pod);
-  const machine = world.find(pod.node ?? '');
+  const network = machine === undefined ? 0 : world.machines().indexOf(machine);
+  const shown = { namespace, name, uid, app, owner, node, startedAt, leavingAt };
+  return podOf(pod, { ...shown, ready, network, hostIP: machine?.address });
+}
+
+interface PodFacts extends Omit<SimPod, 'leaving' | 'leavingAt'> {
+  readonly leavingAt: number | undefined;
+  readonly ready: boolean;
+  /** Number of its machine's pod network. */
+  readonly network: number;
+  /** Address of its machine; undefined where it runs on none. */
+  readonly hostIP: string | undefined;
+}
+
+const podOf = shared((pod: PodFacts): PodObject => {
+  const owner = pod.owner === 'Deployment' ? 'ReplicaSet' : pod.owner;
   return {
     metadata: {
       name: pod.name,
@@ -113,30 +142,35 @@ function podObject(world: World, pod: SimPod): PodObject {
       volumes: [{ name: 'token', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
       ...specOf(pod.app, {}),
     },
-    status:
-      machine === undefined
-        ? { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }
-        : {
-            phase: 'Running',
-            conditions: conditionsOf(ready),
-            startTime: toTime(pod.startedAt),
-            ...addressesOf(world, pod, machine),
-            containerStatuses: [
-              {
-                name: pod.app,
-                ...{ ready, started: ready, restartCount: 0, image: imageOf(pod.app) },
-                state: { running: { startedAt: toTime(pod.startedAt) } },
-              },
-            ],
-          },
+    status: podStatus(pod),
+  };
+});
+
+function podStatus(pod: PodFacts): NonNullable<PodObject['status']> & object {
+  const { hostIP, ready } = pod;
+  if (hostIP === undefined) {
+    return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
+  }
+  const startedAt = toTime(pod.startedAt);
+  return {
+    phase: 'Running',
+    conditions: conditionsOf(ready),
+    startTime: startedAt,
+    ...addressesOf(pod, hostIP),
+    containerStatuses: [
+      {
+        name: pod.app,
+        ...{ ready, started: ready, restartCount: 0, image: imageOf(pod.app) },
+        state: { running: { startedAt } },
+      },
+    ],
   };
 }
 
-function addressesOf(world: World, pod: SimPod, machine: SimMachine): object {
-  const network = world.machines().indexOf(machine);
-  const host = 2 + (Number(/\d+$/.exec(pod.uid)?.[0] ?? 0) % 250);
-  const podIP = pod.owner === 'DaemonSet' ? machine.address : `10.244.${network}.${host}`;
-  return { hostIP: machine.address, podIP, podIPs: [{ ip: podIP }] };
+function addressesOf({ uid, owner, network }: PodFacts, hostIP: string): object {
+  const host = 2 + (Number(/\d+$/.exec(uid)?.[0] ?? 0) % 250);
+  const podIP = owner === 'DaemonSet' ? hostIP : `10.244.${network}.${host}`;
+  return { hostIP, podIP, podIPs: [{ ip: podIP }] };
 }
 
 /** Labels of the pods of a workload, those of Talos where it is one of its own. */

@@ -12,6 +12,18 @@ export interface Route {
 
 /** Reads `/api/v1/...` or `/apis/GROUP/VERSION/...`; undefined for a path that leads to no resource. */
 export function routeOf(path: string): Route | undefined {
+  if (routes.has(path)) return routes.get(path);
+  const route = readRoute(path);
+  if (routes.size >= KEPT) routes.clear();
+  routes.set(path, route);
+  return route;
+}
+
+/** So many paths are remembered, then all are forgotten: clients ask for the same few again and again. */
+const KEPT = 1_000;
+const routes = new Map<string, Route | undefined>();
+
+function readRoute(path: string): Route | undefined {
   const parts = path.split('/').slice(1).map(decoded);
   const isCore = parts[0] === 'api';
   if (!isCore && parts[0] !== 'apis') return undefined;

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { shared } from './shared.ts';
+
+describe('an object made out of facts', () => {
+  const build = () => {
+    let made = 0;
+    const of = shared(({ name, labels }: { name: string; labels: readonly string[] }) => {
+      made += 1;
+      return { metadata: { name, labels: [...labels] } };
+    });
+    return { of, made: () => made };
+  };
+
+  it('is the same one as long as its facts are', () => {
+    const { of, made } = build();
+    const owner = {};
+    const labels = ['a'];
+
+    const first = of(owner, { name: 'x', labels });
+    const again = of(owner, { name: 'x', labels });
+
+    expect(again).toBe(first);
+    expect(made()).toBe(1);
+  });
+
+  it('is another one as soon as one fact is another, and for each owner', () => {
+    const { of } = build();
+    const owner = {};
+    const labels = ['a'];
+    const first = of(owner, { name: 'x', labels });
+
+    expect(of(owner, { name: 'y', labels }).metadata.name).toBe('y');
+    expect(of(owner, { name: 'y', labels: ['b'] }).metadata.labels).toEqual(['b']);
+    expect(of({}, { name: 'x', labels })).not.toBe(first);
+  });
+
+  it('cannot be changed by any of those who hold it', () => {
+    const { of } = build();
+    const made = of({}, { name: 'x', labels: ['a'] });
+
+    expect(() => made.metadata.labels.push('b')).toThrow(TypeError);
+  });
+});
