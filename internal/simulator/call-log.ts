@@ -19,10 +19,16 @@ export interface Issued {
   readonly validityMs: number;
 }
 
+/** The last time that a machine answered a call. */
+export interface Read {
+  at: number;
+  bootId: string;
+}
+
 /** What the processes of a run asked for and sent, beyond the calls that change something. */
 export interface CallLog {
   /** When each machine was last read over its own API, by the call, and in which boot. */
-  readonly reads: Map<string, Map<string, { readonly at: number; readonly bootId: string }>>;
+  readonly reads: Map<string, Map<string, Read>>;
   /** Requests to API servers: method and path, names left out. */
   readonly requests: Set<string>;
   readonly sent: Sent[];
@@ -42,8 +48,15 @@ export function createCallLog(): CallLog {
     issued: [],
     callsAtDone: undefined,
     read(machine, call, at, bootId) {
-      const mine = reads.get(machine) ?? new Map<string, { readonly at: number; readonly bootId: string }>();
-      reads.set(machine, mine.set(call, { at, bootId }));
+      const mine = reads.get(machine) ?? new Map<string, Read>();
+      if (mine.size === 0) reads.set(machine, mine);
+      const last = mine.get(call);
+      if (last === undefined) {
+        mine.set(call, { at, bootId });
+        return;
+      }
+      last.at = at;
+      last.bootId = bootId;
     },
   };
 }

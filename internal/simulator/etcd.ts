@@ -39,7 +39,8 @@ export function createEtcd(options: {
   readonly planes: () => readonly SimMachine[];
 }): SimEtcd {
   const { clock, planes } = options;
-  const links = new Map<string, readonly [number, number]>();
+  /** Connections by their two ends, the one that comes first by name first: the processes that they are between. */
+  const links = new Map<SimMachine, Map<SimMachine, readonly [number, number]>>();
   let electing = false;
 
   const processOf = (machine: SimMachine) => machine.plane?.etcd;
@@ -48,17 +49,17 @@ export function createEtcd(options: {
     return process?.isRunning === true && clock.monotonic() >= process.readyAt && !machine.isCutOff;
   };
   const isMember = (machine: SimMachine): boolean => etcd.members.some((member) => member.name === machine.name);
-  const key = (a: SimMachine, b: SimMachine): string =>
-    a.name < b.name ? `${a.name} ${b.name}` : `${b.name} ${a.name}`;
-  const instances = (a: SimMachine, b: SimMachine): readonly [number, number] => {
-    const [first, second] = a.name < b.name ? [a, b] : [b, a];
-    return [processOf(first)?.instance ?? 0, processOf(second)?.instance ?? 0];
-  };
+  const instance = (machine: SimMachine): number => processOf(machine)?.instance ?? 0;
   const isLinked = (a: SimMachine, b: SimMachine): boolean => {
     if (a === b) return isServing(a);
-    const link = links.get(key(a, b));
-    const [first, second] = instances(a, b);
-    return isServing(a) && isServing(b) && link !== undefined && link[0] === first && link[1] === second;
+    if (b.name < a.name) return isLinked(b, a);
+    const link = links.get(a)?.get(b);
+    return link !== undefined && link[0] === instance(a) && link[1] === instance(b) && isServing(a) && isServing(b);
+  };
+  const link = (a: SimMachine, b: SimMachine): void => {
+    const [first, second] = a.name < b.name ? [a, b] : [b, a];
+    const ends = links.get(first) ?? new Map<SimMachine, readonly [number, number]>();
+    links.set(first, ends.set(second, [instance(first), instance(second)]));
   };
   const quorum = (): number => Math.floor(etcd.members.filter((member) => !member.learner).length / 2) + 1;
   const followers = (leader: SimMachine): number =>
@@ -70,8 +71,7 @@ export function createEtcd(options: {
     const all = planes();
     for (const [index, a] of all.entries()) {
       for (const b of all.slice(index + 1)) {
-        if (isServing(a) && isServing(b) && !isLinked(a, b) && etcd.canDial(a, b))
-          links.set(key(a, b), instances(a, b));
+        if (isServing(a) && isServing(b) && !isLinked(a, b) && etcd.canDial(a, b)) link(a, b);
       }
     }
   }

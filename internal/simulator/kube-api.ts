@@ -17,12 +17,13 @@ export function answer(
   request: ApiRequest,
   view: View = plainView(world),
 ): ApiReply {
-  const check = /^\/(readyz|livez|healthz)(\/[a-z-]+)?$/.exec(request.path);
-  if (check !== null) return health(world, machine, request);
+  if (HEALTH.test(request.path)) return health(world, machine, request);
   if (!reachesEtcd(world, machine)) return failure(500, 'InternalError', 'etcdserver: request timed out');
   const route = routeOf(request.path);
   return route === undefined ? notServed() : answerRoute(world, view, request, route);
 }
+
+const HEALTH = /^\/(readyz|livez|healthz)(\/[a-z-]+)?$/;
 
 function answerRoute(
   world: World,

@@ -47,8 +47,18 @@ export interface EtcdMaterial {
   readonly signer: Fingerprint | undefined;
 }
 
-/** Reads the material out of a configuration, in the order in which that version of Talos lists it. */
+/** Reads the material out of a configuration, in the order in which that version of Talos lists it; the same for the same view. */
 export function materialOf(view: MachineConfigView, minor: number): Material {
+  const known = materials.get(view);
+  if (known?.minor === minor) return known.material;
+  const material = readMaterial(view, minor);
+  materials.set(view, { minor, material });
+  return material;
+}
+
+const materials = new WeakMap<MachineConfigView, { readonly minor: number; readonly material: Material }>();
+
+function readMaterial(view: MachineConfigView, minor: number): Material {
   const { talos, kubernetes, aggregator, etcd } = view;
   const kubernetesAccepted = listed(kubernetes.issuing, kubernetes.accepted, minor);
   const isPlane = view.role === 'controlplane';
@@ -94,7 +104,13 @@ function signerOf(etcd: NonNullable<MachineConfigView['etcd']>): Fingerprint | u
   return first !== undefined && first.publicKeyFingerprint === etcd.keyFingerprint ? first.fingerprint : undefined;
 }
 
-/** Fingerprints in their order. */
-export function prints(certificates: readonly Certificate[]): Fingerprint[] {
-  return certificates.map((certificate) => certificate.fingerprint);
+/** Fingerprints in their order; the same list for the same list, which is never changed. */
+export function prints(certificates: readonly Certificate[]): readonly Fingerprint[] {
+  const known = printed.get(certificates);
+  if (known !== undefined) return known;
+  const fingerprints = Object.freeze(certificates.map((certificate) => certificate.fingerprint));
+  printed.set(certificates, fingerprints);
+  return fingerprints;
 }
+
+const printed = new WeakMap<readonly Certificate[], readonly Fingerprint[]>();

@@ -43,7 +43,7 @@ export interface Mint extends Issuer {
 
 /** Makes the stock: `generations` of every CA. */
 export async function createMint(generations = 3): Promise<Mint> {
-  const cas = new Map<string, CertificateAndKey>();
+  const cas = new Map<CaTarget, CertificateAndKey[]>();
   const leaves = new Map<Fingerprint, CertificateAndKey>();
   const pairs = new Map<Fingerprint, CertificatesOfKey>();
   const issuers = new Map<Fingerprint, Fingerprint>();
@@ -51,7 +51,7 @@ export async function createMint(generations = 3): Promise<Mint> {
   for (const target of CA_TARGETS) {
     for (let generation = 0; generation < generations; generation += 1) {
       const ca = await createCa(target, { now: WORLD_START, backdateMs: DAY_MS });
-      cas.set(`${target}/${generation}`, ca);
+      cas.set(target, [...(cas.get(target) ?? []), ca]);
       const subject = { cn: `simulated ${target}` };
       const leaf = await issueLeaf(ca, {
         subject,
@@ -66,10 +66,9 @@ export async function createMint(generations = 3): Promise<Mint> {
       issuers.set(fingerprint, fingerprint);
     }
   }
-  const roots = [...cas.values()].map((ca) => ca.certificate);
+  const roots = [...cas.values()].flat().map((ca) => ca.certificate);
   const serviceAccount = await createServiceAccountKey({ algorithm: 'ecdsa-p256' });
-  const caOf = (target: CaTarget, generation: number) =>
-    found(cas.get(`${target}/${generation}`), `CA ${target}/${generation}`);
+  const caOf = (target: CaTarget, generation: number) => found(cas.get(target)?.[generation], target);
   const parts = {
     clusterId: Buffer.alloc(32, 1).toString('base64'),
     clusterSecret: Secret.of('cluster-secret', Buffer.alloc(32, 2).toString('base64')),

@@ -109,6 +109,10 @@ export function createWorld(options: WorldOptions): World<Mint> {
 export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M> {
   const { seed, clock, mint, bundle, version, onTrace } = foundation;
   const machines: SimMachine[] = [];
+  // Asked for many times in every look: kept as the list is, and made anew when a machine comes or goes.
+  let controlPlanes: readonly SimMachine[] = [];
+  let byName: ReadonlyMap<string, SimMachine> = new Map();
+  let byAddress: ReadonlyMap<string, SimMachine> = new Map();
   const lines: TraceLine[] = [];
   let made = 0;
   let digest = 0x811c9dc5;
@@ -129,11 +133,18 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
     if (machine.plane !== undefined) machine.plane.etcd.startedWith = machine.others?.etcd;
     machines.push(machine);
     machines.sort((a, b) => (a.role === b.role ? (a.name < b.name ? -1 : 1) : a.role === 'controlplane' ? -1 : 1));
+    index();
     return machine;
   }
 
+  function index(): void {
+    controlPlanes = machines.filter((machine) => machine.role === 'controlplane');
+    byName = new Map(machines.map((machine) => [machine.name, machine]));
+    byAddress = new Map(machines.map((machine) => [machine.address, machine]));
+  }
+
   for (const placement of foundation.placements) place(placement);
-  const planes = (): SimMachine[] => machines.filter((machine) => machine.role === 'controlplane');
+  const planes = (): readonly SimMachine[] => controlPlanes;
   const random = (stream: string): Random => createRandom(seed, stream);
   const world: World<M> = {
     clock,
@@ -144,12 +155,14 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
     kubernetes: createKubernetes(),
     machines: () => machines,
     planes,
-    find: (name) => machines.find((machine) => machine.name === name),
-    at: (address) => machines.find((machine) => machine.address === address),
+    find: (name) => byName.get(name),
+    at: (address) => byAddress.get(address),
     add: (options) => place({ address: addressOf(options.role, made + 1), ...options }),
     remove(name) {
-      const index = machines.findIndex((machine) => machine.name === name);
-      if (index >= 0) machines.splice(index, 1);
+      const at = machines.findIndex((machine) => machine.name === name);
+      if (at < 0) return;
+      machines.splice(at, 1);
+      index();
     },
     random,
     trace(what) {
