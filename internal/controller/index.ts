@@ -19,5 +19,5 @@ export type {
 } from './ports.ts';
 export { createEngine, type Engine, type EngineOptions, type Reconciled } from './reconcile.ts';
 export { type RunEnd, type RunOptions, runOperation } from './run.ts';
-export { createSession, type Session } from './session.ts';
+export { createSession, type ReadKubeconfig, type Session } from './session.ts';
 export { type ConfigReader, createConfigReader, digestOf } from './standing.ts';

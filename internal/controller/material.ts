@@ -12,8 +12,18 @@ export interface CaChange {
 }
 
 /** What the record replaces: the new CA out of the record, the old one out of the bundle that held it. */
-export function changesOf(state: ClusterState): CaChange[] {
-  const { record, bundle, previous } = state;
+export function changesOf(state: ClusterState): readonly CaChange[] {
+  const known = changes.get(state);
+  if (known !== undefined) return known;
+  const found = findChanges(state);
+  changes.set(state, found);
+  return found;
+}
+
+/** Asked for a dozen times in every look, of every machine; forgotten together with the state. */
+const changes = new WeakMap<ClusterState, readonly CaChange[]>();
+
+function findChanges({ record, bundle, previous }: ClusterState): CaChange[] {
   if (record === undefined) return [];
   return CA_TARGETS.flatMap((target) => {
     const next = record.targets[target];

@@ -127,21 +127,28 @@ export function changeOf(operation: TalosOperation, decision: Decision, status: 
 
 /** Whether the new status is worth a write: a countdown alone is not. */
 export function isNews(before: OperationStatus, after: OperationStatus): boolean {
-  return plain(before) !== plain(after);
+  return !isSame(plain(before), plain(after));
 }
 
-/** A status without what alone is no news; that of the stored one is asked for at every look. */
-function plain(status: OperationStatus): string {
-  const known = plainTexts.get(status);
-  if (known !== undefined) return known;
-  const { message, history: _history, conditions, ...rest } = status;
-  const text = JSON.stringify({
+/** Whether two values are written as the same JSON, whatever the order of their keys: what is undefined is not written. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  return (
+    Object.keys(a).every((key) => isSame(a[key], b[key])) &&
+    Object.keys(b).every((key) => a[key] !== undefined || b[key] === undefined)
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** A status without what alone is no news. */
+function plain({ message, history: _history, conditions, ...rest }: OperationStatus): object {
+  return {
     ...rest,
     message: withoutNumbers(message),
     conditions: conditions.map((each) => ({ ...each, message: withoutNumbers(each.message) })),
-  });
-  plainTexts.set(status, text);
-  return text;
+  };
 }
-
-const plainTexts = new WeakMap<OperationStatus, string>();

@@ -32,8 +32,14 @@ interface TalosEntry {
   identity: Identity;
 }
 
+/** Reads what a machine issued. */
+export type ReadKubeconfig = typeof fromKubeconfig;
+
 /** Opens nothing before the first call. */
-export function createSession(ports: Pick<Ports, 'connections' | 'clock'>): Session {
+export function createSession(
+  ports: Pick<Ports, 'connections' | 'clock'>,
+  readKubeconfig: ReadKubeconfig = fromKubeconfig,
+): Session {
   const machines = new Map<string, TalosEntry>();
   const servers = new Map<string, KubeClient>();
   const drainHeld = new Map<string, string>();
@@ -74,7 +80,7 @@ export function createSession(ports: Pick<Ports, 'connections' | 'clock'>): Sess
     const known = servers.get(machine.address);
     if (known !== undefined) return known;
     const text = await talos(machine, (client) => client.kubeconfig());
-    const options = await fromKubeconfig(text.expose(), {
+    const options = await readKubeconfig(text.expose(), {
       server: `https://${hostOf(machine.address)}:6443`,
       where: `the kubeconfig of ${machine.name}`,
     });

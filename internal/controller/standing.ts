@@ -70,7 +70,8 @@ function materialKey(state: ClusterState): string {
     change.new.certificate.fingerprint,
   ]);
   const held = CA_TARGETS.map((target) => caOf(state.bundle, target).certificate.fingerprint);
-  const key = [...ours, '/', ...held].join(' ');
+  // A digest, because it is a part of the key of every configuration that is remembered.
+  const key = digestOf([...ours, '/', ...held].join(' '));
   materialKeys.set(state, key);
   return key;
 }

@@ -4,15 +4,23 @@ import {
   type RotationRecord,
   type SecretsBundle,
 } from '../../pkg/bundle/index.ts';
+import { fromKubeconfig, type KubeClientOptions } from '../../pkg/kube/index.ts';
 import { type Change, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
-import { type ConfigReader, createConfigReader, digestOf, type EngineOptions } from '../controller/index.ts';
+import {
+  type ConfigReader,
+  createConfigReader,
+  digestOf,
+  type EngineOptions,
+  type ReadKubeconfig,
+} from '../controller/index.ts';
 import type { Mint } from './mint.ts';
 
 /** What every world over one mint shares: the same configurations come up in all of them. */
 export interface Stock {
   readonly configs: ConfigReader;
   readonly render: NonNullable<EngineOptions['render']>;
+  readonly readKubeconfig: ReadKubeconfig;
   readonly texts: Texts;
   readonly documents: Documents;
 }
@@ -40,7 +48,13 @@ export function stockOf(mint: Mint): Stock {
   if (kept !== undefined) return kept;
   const texts = createTexts();
   const configs = createConfigReader(KEPT, texts.digest);
-  const stock = { configs, render: createRenderer(), texts, documents: createDocuments() };
+  const stock: Stock = {
+    configs,
+    render: createRenderer(),
+    readKubeconfig: createKubeconfigReader(),
+    texts,
+    documents: createDocuments(),
+  };
   stocks.set(mint, stock);
   return stock;
 }
@@ -61,6 +75,18 @@ function createRenderer(): Stock['render'] {
     if (rendered.size >= KEPT) rendered.clear();
     rendered.set(key, text);
     return text;
+  };
+}
+
+/** Reads as the product does, each text once. */
+function createKubeconfigReader(): ReadKubeconfig {
+  const read = new Map<string, Promise<KubeClientOptions>>();
+  return (text, options = {}) => {
+    const key = JSON.stringify([options, text]);
+    const known = read.get(key) ?? fromKubeconfig(text, options);
+    if (read.size >= KEPT) read.clear();
+    read.set(key, known);
+    return known;
   };
 }
 

@@ -9,11 +9,10 @@ import {
 import {
   type BundleDocument,
   bundleFingerprint,
-  type RotationRecord,
   type SecretsBundle,
   writeRotationRecord,
 } from '../../pkg/bundle/index.ts';
-import { type AuditEntry, type EngineStore, StaleOperationError } from '../controller/index.ts';
+import { type AuditEntry, type ClusterState, type EngineStore, StaleOperationError } from '../controller/index.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import type { Mint } from './mint.ts';
 import { type Documents, stockOf } from './stock.ts';
@@ -49,8 +48,15 @@ export function createSimStore(world: World<Mint>): SimStore {
     return stored;
   }
 
-  function readRecord() {
-    return store.record === undefined ? undefined : documents.record(store.record, store.document.bundle);
+  /** The same value until something is written: what the product derives from it, it derives once. */
+  let state: ClusterState = { bundle: world.mint.bundle().bundle, previous: undefined, record: undefined };
+  function readState(): ClusterState {
+    const { bundle } = store.document;
+    const { previous } = store;
+    const record = store.record === undefined ? undefined : documents.record(store.record, bundle);
+    const isSame = state.bundle === bundle && state.previous === previous && state.record === record;
+    if (!isSame) state = { bundle, previous, record };
+    return state;
   }
 
   const store: SimStore = {
@@ -60,7 +66,7 @@ export function createSimStore(world: World<Mint>): SimStore {
     operations: new Map(),
     audit: [],
     isDamaged: false,
-    open: (process, faults) => openStore(world, store, { process, faults, put, readRecord, documents }),
+    open: (process, faults) => openStore(world, store, { process, faults, put, readState, documents }),
     create(name, spec) {
       return put({
         apiVersion: API_VERSION,
@@ -90,14 +96,14 @@ interface Opened {
   readonly process: SimProcess;
   readonly faults: FaultPlan;
   readonly put: (operation: TalosOperation) => TalosOperation;
-  readonly readRecord: () => RotationRecord | undefined;
+  readonly readState: () => ClusterState;
   readonly documents: Documents;
 }
 
 function openStore(
   world: World<Mint>,
   store: SimStore,
-  { process, faults, put, readRecord, documents }: Opened,
+  { process, faults, put, readState, documents }: Opened,
 ): EngineStore {
   const write = <T>(name: string, perform: () => T): Promise<T> =>
     faults.make(process, {
@@ -117,7 +123,7 @@ function openStore(
 
   return {
     endpoints: () => read(() => world.planes().map((machine) => machine.address)),
-    readState: () => read(() => ({ bundle: store.document.bundle, previous: store.previous, record: readRecord() })),
+    readState: () => read(readState),
     writeRecord: (record) =>
       write('record', () => {
         const text = writeRotationRecord(record);

@@ -39,6 +39,6 @@ async function check(
     ...options,
   });
   // One line a check, `[+]ping ok` or `[-]etcd failed: reason withheld`, and a last line that sums up.
-  const failing = [...text.matchAll(/^\[-\](\S+)/gm)].map((match) => match[1] ?? '');
+  const failing = text.includes('[-]') ? [...text.matchAll(/^\[-\](\S+)/gm)].map((match) => match[1] ?? '') : [];
   return { ok: failing.length === 0 && /check passed\s*$/.test(text), failing };
 }

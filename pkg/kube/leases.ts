@@ -121,12 +121,14 @@ export async function listNodeHeartbeats(
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number | undefined>> {
   const { items } = await listAll<LeaseObject>(client, {
-    path: pathOf(...GROUP, 'kube-node-lease', 'leases'),
+    path: NODE_LEASES,
     doing: 'list the Leases of the nodes',
     ...options,
   });
   return new Map(items.map((item) => [item.metadata.name, parseTime(item.spec?.renewTime)]));
 }
+
+const NODE_LEASES = pathOf(...GROUP, 'kube-node-lease', 'leases');
 
 const HEAD = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 

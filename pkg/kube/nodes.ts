@@ -34,10 +34,12 @@ export interface NodeView {
 /** Annotation on a Node that one of us cordoned; its value is the owner that `cordonNode` was given. */
 export const CORDONED_BY = 'ichor.maesh.dev/cordoned-by';
 
+const NODES = pathOf('api', 'v1', 'nodes');
+
 /** Every Node with its Lease, sorted by name. */
 export async function listNodes(client: KubeClient, options: CallOptions = {}): Promise<readonly NodeView[]> {
   const [nodes, heartbeats] = await Promise.all([
-    listAll<NodeObject>(client, { path: pathOf('api', 'v1', 'nodes'), doing: 'list the nodes', ...options }),
+    listAll<NodeObject>(client, { path: NODES, doing: 'list the nodes', ...options }),
     listNodeHeartbeats(client, options),
   ]);
   return nodes.items
