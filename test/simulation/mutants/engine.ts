@@ -149,8 +149,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/act.ts',
-        '      return applyConfig(actor, machineOf(actor, effect.machine), effect.stage);',
-        '      return applyConfig(actor, actor.observed.machines[0] as ListedMachine, effect.stage);',
+        '      return applyConfig(actor, machineOf(actor, effect.machine), effect);',
+        '      return applyConfig(actor, actor.observed.machines[0] as ListedMachine, effect);',
       ),
     ],
     scenarios: [brisk('3+0', ['talos'])],
@@ -219,7 +219,11 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     name: 'the status is written at every look',
     row: 'C9 S13 P44',
     edits: [
-      edit('internal/controller/report.ts', '  return plain(before) !== plain(after);', '  return before !== after;'),
+      edit(
+        'internal/controller/report.ts',
+        '  return !isSame(plain(before), plain(after));',
+        '  return before !== after;',
+      ),
     ],
     scenarios: [plain('1+0', [...ALL])],
   },

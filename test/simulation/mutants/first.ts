@@ -164,8 +164,8 @@ export const PROTOCOL: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/pass.ts',
-        '  return passWorkers(context);',
-        '  return context.stage === "Pending" ? passWorkers(context) : undefined;',
+        '  return passControlPlanes(context) ?? passWorkers(context);',
+        '  return passControlPlanes(context);',
       ),
     ],
     scenarios: [plain('1+1', ['talos'])],

@@ -93,8 +93,8 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/pass.ts',
-        'tell(context, [machine]) : hold(context, blocker)',
-        'tell(context, controlPlanes(context).filter(isKnown)) : hold(context, blocker)',
+        'tell(context, [next]) : hold(context, gate)',
+        'tell(context, behind) : hold(context, gate)',
       ),
     ],
     scenarios: [1, 2, 3].map((seed) => plain('3+0', ['kubernetes'], seed)),
@@ -105,8 +105,8 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/pass.ts',
-        '  for (const machine of controlPlanes(context).filter(isKnown)) {',
-        '  const early = passWorkers(context);\n  if (early !== undefined) return early;\n  for (const machine of controlPlanes(context).filter(isKnown)) {',
+        '  return passControlPlanes(context) ?? passWorkers(context);',
+        '  return passWorkers(context) ?? passControlPlanes(context);',
       ),
     ],
     scenarios: [brisk('3+1', ['talos'])],

@@ -112,8 +112,8 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/act-apply.ts',
-        'actor.render(before, changesOf(actor.observed.state), stage, { talosVersion }),',
-        "actor.render(before, changesOf(actor.observed.state), 'Dropping', { talosVersion }),",
+        'actor.render(before, changes, stage, { talosVersion })',
+        "actor.render(before, changes, 'Dropping', { talosVersion })",
       ),
     ],
     scenarios: [brisk('3+0', ['etcd']), brisk('3+1', ['talos'])],
@@ -184,11 +184,7 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     name: 'a deletion is not noticed',
     row: 'D12 L6 abandon',
     edits: [
-      edit(
-        'internal/rotation/decide.ts',
-        'for (const step of [over, abandoned, quiescence',
-        'for (const step of [over, quiescence',
-      ),
+      edit('internal/rotation/decide.ts', 'return [abandoned, quiescence, recorded', 'return [quiescence, recorded'),
     ],
     scenarios: [
       brisk('1+0', ['talos'], { happenings: [{ at: 2_500, what: 'delete' }] }),
