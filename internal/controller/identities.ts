@@ -1,3 +1,5 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
+import { caOf } from '../../pkg/bundle/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import { type Certificate, type CertificateAndKey, issueLeaf, talosAdminProfile } from '../../pkg/pki/index.ts';
 import type { Identity } from '../../pkg/talos/index.ts';
@@ -54,25 +56,20 @@ function talosAuthorities(state: ClusterState): CertificateAndKey[] {
 }
 
 /** Certificates of every CA of one target that may be in use, the older first. */
-export function authoritiesOf(
-  state: ClusterState,
-  pick: (from: Authorities) => CertificateAndKey | undefined,
-): Certificate[] {
-  const { previous, bundle, record } = state;
-  const sources: (Authorities | undefined)[] = [
-    previous && { ...previous, 'kubernetes-aggregator': previous.aggregator },
-    { ...bundle, 'kubernetes-aggregator': bundle.aggregator },
-    record?.targets,
-  ];
-  const certificates = sources
-    .map((source) => source && pick(source)?.certificate)
-    .filter((each) => each !== undefined);
+export function authoritiesOf(state: ClusterState, target: CaTarget): readonly Certificate[] {
+  const known = authorities.get(state) ?? new Map<CaTarget, readonly Certificate[]>();
+  const found = known.get(target) ?? findAuthorities(state, target);
+  authorities.set(state, known.set(target, found));
+  return found;
+}
+
+/** Asked for by every machine of a look; forgotten together with the state. */
+const authorities = new WeakMap<ClusterState, Map<CaTarget, readonly Certificate[]>>();
+
+function findAuthorities({ previous, bundle, record }: ClusterState, target: CaTarget): readonly Certificate[] {
+  const sources = [previous && caOf(previous, target), caOf(bundle, target), record?.targets[target]];
+  const certificates = sources.map((source) => source?.certificate).filter((each) => each !== undefined);
   return certificates.filter(
     (each, index) => certificates.findIndex((other) => other.fingerprint === each.fingerprint) === index,
   );
 }
-
-/** Where a CA can come from. */
-export type Authorities = {
-  readonly [Target in 'talos' | 'kubernetes' | 'etcd' | 'kubernetes-aggregator']?: CertificateAndKey;
-};

@@ -153,7 +153,7 @@ async function readPki(client: TalosMachine, state: ClusterState, isPlane: boole
       ? Promise.all([client.get(KUBERNETES_ROOT), client.get(ETCD_ROOT), client.get(ETCD_CERTIFICATES)])
       : undefined,
   ]);
-  const talosAuthorities = authoritiesOf(state, (from) => from.talos);
+  const talosAuthorities = authoritiesOf(state, 'talos');
   const common: PkiReading = {
     talosAccepted: fingerprints(api?.spec.accepted),
     kubernetesAccepted: [],
@@ -177,10 +177,7 @@ async function readPki(client: TalosMachine, state: ClusterState, isPlane: boole
     ...defined('aggregatorIssuing', root?.aggregator?.certificates[0]?.fingerprint),
     ...defined(
       'etcdLeafIssuer',
-      issuerOf(
-        [etcd?.spec.server, etcd?.spec.peer, etcd?.spec.apiServer],
-        authoritiesOf(state, (from) => from.etcd),
-      ),
+      issuerOf([etcd?.spec.server, etcd?.spec.peer, etcd?.spec.apiServer], authoritiesOf(state, 'etcd')),
     ),
   };
 }

@@ -125,7 +125,7 @@ function isOther(each: TalosOperation, operation: TalosOperation): boolean {
 
 /** Who signed the leaves that etcd serves on 2379 and 2380 now, over new connections. */
 async function observeServed(ports: Ports, state: ClusterState, machine: ListedMachine) {
-  const authorities = authoritiesOf(state, (from) => from.etcd);
+  const authorities = authoritiesOf(state, 'etcd');
   const [client, peer] = await Promise.all([2379, 2380].map((port) => servedIssuer(ports, machine, port, authorities)));
   if (client?.known !== true) return client ?? unread();
   if (peer?.known !== true) return peer ?? unread();

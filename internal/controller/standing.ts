@@ -35,6 +35,8 @@ export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf):
       const digest = digestOfText(config);
       const key = `${digest} ${materialKey(state)}`;
       const before = known.get(key);
+      // As long as half of it is free, nothing is about to be forgotten.
+      if (before !== undefined && known.size <= limit / 2) return before;
       // A Map keeps the order of insertion: what is used again moves to its end.
       known.delete(key);
       const read = before ?? { digest, standing: standingOf(openMachineConfig(config, where), state) };

@@ -14,8 +14,23 @@ export interface ConfigurationOptions {
   readonly clusterName?: string;
 }
 
-/** A machine configuration as `talosctl gen config` lays it out, with a comment that must survive every change. */
+/**
+ * A machine configuration as `talosctl gen config` lays it out, with a comment that must survive every change.
+ * The same text for the same options: the machines of all worlds over one bundle are born with it.
+ */
 export function writeConfiguration(options: ConfigurationOptions): string {
+  const { bundle, role, shape, hostname, endpoint, clusterName } = options;
+  const known = written.get(bundle) ?? new Map<string, string>();
+  const key = [role, shape, hostname, endpoint, clusterName].join('\n');
+  const text = known.get(key) ?? write(options);
+  written.set(bundle, known.set(key, text));
+  return text;
+}
+
+/** Forgotten together with the bundle. */
+const written = new WeakMap<SecretsBundle, Map<string, string>>();
+
+function write(options: ConfigurationOptions): string {
   const { role, shape, bundle, hostname, endpoint = ENDPOINT, clusterName = 'simulated' } = options;
   const isPlane = role === 'controlplane';
   const isLegacy = shape === 'legacy';

@@ -161,6 +161,7 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
   const { world, store, checkers } = input;
   const violations: Violation[] = [];
   const broken = new Set<string>();
+  const always = checkers.filter((checker) => checker.check !== undefined);
   let seen: { readonly lines: number; readonly operation: TalosOperation | undefined; readonly at: number } | undefined;
   /** Most looks change nothing: neither the world nor the operation. What only time breaks is asked for now and then. */
   function isNothingNew(): boolean {
@@ -173,9 +174,9 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
     if (!isSame) seen = now;
     return isSame;
   }
-  function ask(question: (checker: Checker, moment: Moment) => string | undefined): void {
+  function ask(asked: readonly Checker[], question: (checker: Checker, moment: Moment) => string | undefined): void {
     const moment: Moment = { ...input, operation: store.operations.get(NAME) };
-    for (const checker of checkers) {
+    for (const checker of asked) {
       if (broken.has(checker.property)) continue;
       const message = question(checker, moment);
       if (message === undefined) continue;
@@ -187,9 +188,9 @@ function createWatch(input: Omit<Moment, 'operation'> & { readonly checkers: rea
   return {
     violations,
     look: () => {
-      if (!isNothingNew()) ask((checker, moment) => checker.check?.(moment));
+      if (!isNothingNew()) ask(always, (checker, moment) => checker.check?.(moment));
     },
-    finish: () => ask((checker, moment) => checker.end?.(moment)),
+    finish: () => ask(checkers, (checker, moment) => checker.end?.(moment)),
   };
 }
 

@@ -64,16 +64,15 @@ const KEPT = 4_000;
 
 /** Renders as the product does, each combination once. */
 function createRenderer(): Stock['render'] {
-  const rendered = new Map<string, string>();
+  const rendered = new Map<string, Map<string, string>>();
   return (config, changes, stage, options) => {
     const pairs = changes.map((change) => (isOfCa(change) ? printsOf(change) : undefined));
     if (pairs.includes(undefined)) return renderStage(config, changes, stage, options);
-    const key = JSON.stringify([config, pairs, stage, options.talosVersion]);
-    const known = rendered.get(key);
-    if (known !== undefined) return known;
-    const text = renderStage(config, changes, stage, options);
     if (rendered.size >= KEPT) rendered.clear();
-    rendered.set(key, text);
+    const known = rendered.get(config) ?? new Map<string, string>();
+    const key = JSON.stringify([pairs, stage, options.talosVersion]);
+    const text = known.get(key) ?? renderStage(config, changes, stage, options);
+    rendered.set(config, known.set(key, text));
     return text;
   };
 }

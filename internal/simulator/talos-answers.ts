@@ -7,7 +7,7 @@ import type {
   EtcdStatus,
   TalosErrorKind,
 } from '../../pkg/talos/index.ts';
-import { minorOf, type SimMachine, viewOf } from './machine.ts';
+import { minorOf, type Running, type SimMachine, viewOf } from './machine.ts';
 import { storeConfiguration, tryConfiguration } from './transitions.ts';
 import type { World } from './world.ts';
 
@@ -156,30 +156,31 @@ export interface ServiceFact {
   readonly isHealthy: boolean | undefined;
 }
 
-/** What runs on every machine as long as it is up. */
-const ALWAYS = ['apid', 'auditd', 'containerd', 'cri', 'machined', 'syslogd', 'udevd'];
-
 /** Every service of a machine, by ID. */
 export function serviceFacts(world: World, machine: SimMachine): readonly ServiceFact[] {
   const now = world.clock.monotonic();
   const { kubelet, plane, boot } = machine;
   const lasting = (id: string): ServiceFact => ({ id, instance: boot, isRunning: true, isHealthy: true });
-  const facts = [
-    ...ALWAYS.map(lasting),
+  const running = (id: string, { instance, isRunning }: Running, isHealthy: () => boolean): ServiceFact => ({
+    id,
+    instance,
+    isRunning,
+    isHealthy: isRunning ? isHealthy() : undefined,
+  });
+  // By ID, as Talos lists them.
+  return [
+    lasting('apid'),
+    lasting('auditd'),
+    lasting('containerd'),
+    lasting('cri'),
     { id: 'dashboard', instance: boot, isRunning: true, isHealthy: undefined },
-    {
-      id: 'kubelet',
-      instance: kubelet.instance,
-      isRunning: kubelet.isRunning,
-      isHealthy: kubelet.isRunning ? now >= kubelet.readyAt : undefined,
-    },
+    ...(plane === undefined ? [] : [running('etcd', plane.etcd, () => world.etcd.isHealthy(machine))]),
+    running('kubelet', kubelet, () => now >= kubelet.readyAt),
+    lasting('machined'),
+    lasting('syslogd'),
+    ...(plane === undefined ? [] : [lasting('trustd')]),
+    lasting('udevd'),
   ];
-  if (plane !== undefined) {
-    const { instance, isRunning } = plane.etcd;
-    const isHealthy = isRunning ? world.etcd.isHealthy(machine) : undefined;
-    facts.push(lasting('trustd'), { id: 'etcd', instance, isRunning, isHealthy });
-  }
-  return facts.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** The containers of the static pods that run. */

@@ -36,8 +36,18 @@ export function foreignBytes(): Checker {
 const OURS =
   /^\s*(-\s*)?(crt|key|cert|privateKey|acceptedCAs)\b.*$|^\s*- \|.*$|^\s*-----.*$|^\s*[A-Za-z0-9+/=]{40,}$|^\s*[A-Za-z0-9+/=]{1,64}==?$/;
 
-/** Everything that no rotation may touch, line by line. */
+/** Everything that no rotation may touch, line by line. The worlds of one process have the same few configurations. */
 function skeleton(config: string): string {
+  const known = skeletons.get(config) ?? readSkeleton(config);
+  if (skeletons.size >= KEPT) skeletons.clear();
+  skeletons.set(config, known);
+  return known;
+}
+
+const KEPT = 1_000;
+const skeletons = new Map<string, string>();
+
+function readSkeleton(config: string): string {
   const lines = config.split('\n');
   let isInPem = false;
   return lines

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { caOf } from '../../../pkg/bundle/index.ts';
-import type { CertificateAndKey } from '../../../pkg/pki/index.ts';
+import type { Certificate, CertificateAndKey } from '../../../pkg/pki/index.ts';
 import type { Checker, Moment } from '../run.ts';
 
 /** Our own certificates are for one rotation: a day at most. */
@@ -35,10 +35,28 @@ export function issuance(): Checker {
 }
 
 function unsound({ certificate }: CertificateAndKey, { world }: Moment): string | undefined {
-  const read = new X509Certificate(certificate.pem);
-  if (!read.ca) return 'is none';
-  if (!read.verify(read.publicKey)) return 'is not signed by its own key';
-  if (read.validToDate.getTime() < world.clock.now()) return 'has expired';
-  if (read.serialNumber.length < 16) return 'has a serial number of less than 64 bits';
-  return undefined;
+  const { notAfter, why } = read.get(certificate) ?? readAnew(certificate);
+  return why ?? (notAfter < world.clock.now() ? 'has expired' : undefined);
+}
+
+/** What the other reader says of a certificate, whatever the time: the runs of one process share their CAs. */
+interface ReadAnew {
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+  readonly why: string | undefined;
+}
+
+const read = new WeakMap<Certificate, ReadAnew>();
+
+function readAnew(certificate: Certificate): ReadAnew {
+  const other = new X509Certificate(certificate.pem);
+  const found = { notAfter: other.validToDate.getTime(), why: unsoundEver(other) };
+  read.set(certificate, found);
+  return found;
+}
+
+function unsoundEver(other: X509Certificate): string | undefined {
+  if (!other.ca) return 'is none';
+  if (!other.verify(other.publicKey)) return 'is not signed by its own key';
+  return other.serialNumber.length < 16 ? 'has a serial number of less than 64 bits' : undefined;
 }

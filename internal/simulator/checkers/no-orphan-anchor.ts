@@ -1,19 +1,24 @@
 import { CA_TARGETS } from '../../../api/v1alpha1/index.ts';
-import { prints } from '../material.ts';
+import type { SimMachine } from '../machine.ts';
+import { type Material, prints } from '../material.ts';
 import type { Checker } from '../run.ts';
 import { acceptedBy, pairOf } from './material.ts';
 
 /** S6: nobody ever trusts a CA that is neither the old nor the new one, and at the end only the one that stands in the bundle. */
 export function noOrphanAnchor(): Checker {
+  /** What each machine had when it was asked last, and had no stranger in it. */
+  const sound = new WeakMap<SimMachine, Material>();
   return {
     property: 'S6 no orphan anchor',
     check(moment) {
       for (const machine of moment.world.machines()) {
+        if (sound.get(machine) === machine.taken) continue;
         for (const target of CA_TARGETS) {
           const pair = pairOf(moment, target);
           const stranger = acceptedBy(machine, target)?.find((each) => each !== pair.old && each !== pair.new);
           if (stranger !== undefined) return `${machine.name} accepts a ${target} CA that nobody made`;
         }
+        sound.set(machine, machine.taken);
       }
       return undefined;
     },

@@ -1,7 +1,6 @@
 import { CA_TARGETS } from '../../../api/v1alpha1/index.ts';
-import { caOf } from '../../../pkg/bundle/index.ts';
 import type { Checker, Moment } from '../run.ts';
-import { isDisturbed, issuerOf } from './material.ts';
+import { isDisturbed, issuerOf, keysHeld, pairOf } from './material.ts';
 
 /** S20: whatever machines show is signed by a CA whose key is held, and nothing of a bundle but its CAs ever changes: backups of etcd stay readable. */
 export function recoverable(): Checker {
@@ -26,21 +25,15 @@ function changedBesides({ world, store }: Moment): string | undefined {
   return undefined;
 }
 
-function withoutKey({ world, store }: Moment): string | undefined {
+function withoutKey(moment: Moment): string | undefined {
+  const { bundle, previous, record } = keysHeld(moment);
   for (const target of CA_TARGETS) {
-    const held = new Set(
-      [store.document.bundle, store.previous].flatMap((bundle) =>
-        bundle === undefined ? [] : [caOf(bundle, target).certificate.fingerprint],
-      ),
-    );
-    const next = world.mint.ca(target, 1);
-    if (store.record?.includes(Buffer.from(next.key.expose()).toString('base64')) === true) {
-      held.add(next.certificate.fingerprint);
-    }
-    for (const machine of world.machines()) {
+    const next = pairOf(moment, target).new;
+    for (const machine of moment.world.machines()) {
       const issuer = issuerOf(machine, target);
-      if (issuer !== undefined && !held.has(issuer))
-        return `${machine.name} shows a ${target} leaf whose CA has no key here`;
+      if (issuer === undefined || issuer === bundle[target] || issuer === previous?.[target]) continue;
+      if (issuer === next && record.has(target)) continue;
+      return `${machine.name} shows a ${target} leaf whose CA has no key here`;
     }
   }
   return undefined;

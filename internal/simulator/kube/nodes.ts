@@ -19,8 +19,11 @@ type NodeFacts = Pick<SimMachine, 'name' | 'address' | 'role' | 'version'> & Omi
 /** The Node of a machine as the API shows it. */
 export function nodeObject({ name, address, role, version, node }: SimMachine): NodeObject[] {
   if (node === undefined) return [];
-  const { leaseAt: _leaseAt, beatAt: _beatAt, ...shown } = node;
-  return [nodeOf(node, { name, address, role, version, ...shown })];
+  const { uid, bootId, ready, unschedulable, annotations, labels, taints } = node;
+  const { reportedAt, readySince, resourceVersion, createdAt } = node;
+  const shown = { uid, bootId, ready, unschedulable, annotations, labels, taints };
+  const facts = { name, address, role, version, ...shown, reportedAt, readySince, resourceVersion, createdAt };
+  return [nodeOf(node, facts)];
 }
 
 const nodeOf = shared((facts: NodeFacts): NodeObject => {

@@ -22,6 +22,9 @@ export function selectionOf(
   namespace: string | undefined,
   query: Readonly<Record<string, unknown>>,
 ): SelectionResult {
+  if (query.fieldSelector === undefined && query.labelSelector === undefined) {
+    return { ok: true, selection: { namespace, name: undefined, matches: inside(namespace) } };
+  }
   const fields = requirementsOf(String(query.fieldSelector ?? ''));
   const known = ['metadata.name', 'metadata.namespace', ...(resource.fields ?? [])];
   const unknown = fields?.find(({ key }) => !known.includes(key));
@@ -36,15 +39,18 @@ export function selectionOf(
       reply: failure(400, 'BadRequest', `unable to parse the label selector ${JSON.stringify(query.labelSelector)}`),
     };
   }
-  const isPlain = fields.length === 0 && query.labelSelector === undefined;
+  const isInside = inside(namespace);
   const matches = (object: KubeObject): boolean => {
-    if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
-    if (isPlain) return true;
+    if (!isInside(object)) return false;
     const isWanted = fields.every(({ key, value, isEqual }) => (textOf(object, key) === value) === isEqual);
     return isWanted && selects(labels, object.metadata.labels ?? {});
   };
   const name = fields.find(({ key, isEqual }) => key === 'metadata.name' && isEqual)?.value;
   return { ok: true, selection: { namespace, name, matches } };
+}
+
+function inside(namespace: string | undefined): (object: KubeObject) => boolean {
+  return namespace === undefined ? () => true : ({ metadata }) => metadata.namespace === namespace;
 }
 
 interface FieldRequirement {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../../../pkg/kube/index.ts';
-import { qualifiedName, type Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
 
 /** Objects that somebody wrote and that mean nothing to the world itself: they are kept as they came. */
 export interface Storage {
@@ -20,12 +20,13 @@ const FIRST_REVISION = 1_000;
 
 /** An empty storage. */
 export function createStorage(): Storage {
-  const kept = new Map<string, Map<string, KubeObject>>();
+  const kept = new Map<Resource, Map<string, KubeObject>>();
   let revision = FIRST_REVISION;
   const of = (resource: Resource): Map<string, KubeObject> => {
-    const name = qualifiedName(resource);
-    const objects = kept.get(name) ?? new Map<string, KubeObject>();
-    kept.set(name, objects);
+    const known = kept.get(resource);
+    if (known !== undefined) return known;
+    const objects = new Map<string, KubeObject>();
+    kept.set(resource, objects);
     return objects;
   };
   return {
