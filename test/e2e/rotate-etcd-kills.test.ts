@@ -3,6 +3,7 @@ import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { describeReal } from '../support/real.ts';
 import { talosCluster } from '../talos/cluster.ts';
+import { lockThreeControlPlanes } from '../talos/teardown.ts';
 import { BUSY_ATTEMPT_MS, startTraffic } from '../talos/traffic.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import {
@@ -42,6 +43,7 @@ const MOMENTS: readonly Moment[] = [
 
 describeReal('the etcd CA of three control planes, with the process killed again and again', NEEDS, () => {
   it(`ends as if it had not been killed ${MOMENTS.length} times: one set of keys, six reboots, no lost write`, async () => {
+    using _turn = await lockThreeControlPlanes('rotating the etcd CA of three control planes');
     await using cluster = await talosCluster({ controlPlanes: 3, workers: 0, name: 'kills30' });
     await using directory = await operatorDirectory(cluster);
     const before = await takeBefore(cluster);

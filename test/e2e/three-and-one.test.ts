@@ -1,9 +1,11 @@
 import { afterAll, beforeAll } from 'vitest';
 import { threeControlPlanesConformance } from '../conformance/talos/three-control-planes.ts';
+import type { Lock } from '../support/lock.ts';
 import { describeReal } from '../support/real.ts';
 import { type TalosCluster, talosCluster } from '../talos/cluster.ts';
 import { rigClusterSuite } from '../talos/cluster-suite.ts';
 import { RIG_TOOLS } from '../talos/parts.ts';
+import { lockThreeControlPlanes } from '../talos/teardown.ts';
 import { workloadsSuite } from '../talos/workloads-suite.ts';
 import { rotateAllSuite } from './rotate-all.ts';
 
@@ -11,13 +13,16 @@ import { rotateAllSuite } from './rotate-all.ts';
 // some of them. Each begins by asking whether the one before left the cluster healthy.
 describeReal('one cluster of three control planes and a worker', { tools: RIG_TOOLS, root: true, linux: true }, () => {
   let cluster: TalosCluster;
+  let turn: Lock;
 
   beforeAll(async () => {
+    turn = await lockThreeControlPlanes('running the suites of three control planes and a worker');
     cluster = await talosCluster({ controlPlanes: 3, workers: 1, name: 'typed31' });
   });
 
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
+    turn?.release();
   });
 
   rigClusterSuite(() => cluster);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LAST_FILE, LONG_FILES, placeOf } from './file-order.ts';
+import { LONG_FILES, placeOf } from './file-order.ts';
 
 describe('the order of test files', () => {
   it('begins with the one that takes longest', () => {
@@ -13,11 +13,7 @@ describe('the order of test files', () => {
     expect(placeOf('/home/somebody/ichor/test/e2e/not-three-and-one.test.ts')).toBe(LONG_FILES.length);
   });
 
-  it('ends with what wants the processors for itself', () => {
-    expect(placeOf(`/home/somebody/ichor/${LAST_FILE}`)).toBeGreaterThan(placeOf('test/tools/pins.test.ts'));
-  });
-
-  it.each([...LONG_FILES, LAST_FILE])('names a file that is there: %s', (name) => {
+  it.each(LONG_FILES)('names a file that is there: %s', (name) => {
     expect(existsSync(join(import.meta.dirname, '..', '..', name))).toBe(true);
   });
 });

@@ -23,6 +23,17 @@ export function lockHost(purpose: string): Promise<Lock> {
   return lock(join(RUN, 'locks', '.host'), { purpose });
 }
 
+/**
+ * Held by a suite while it has a cluster of three control planes: two of them
+ * beside one another starve two processors, and then requests fail that would not.
+ */
+export function lockThreeControlPlanes(purpose: string): Promise<Lock> {
+  return lock(join(RUN, 'locks', '.three-control-planes'), {
+    purpose,
+    onWait: (owner) => sayOnStderr(`${purpose} waits: ${describeOwner(owner)}`),
+  });
+}
+
 export function describeOwner(owner: LockOwner): string {
   return `process ${owner.pid} is ${owner.purpose}, since ${new Date(owner.since).toISOString()}`;
 }
