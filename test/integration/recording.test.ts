@@ -4,6 +4,7 @@ import { labTarget } from '../conformance/talos/lab-target.ts';
 import { startIchor } from '../e2e/ichor-process.ts';
 import { differences } from '../recordings/compare.ts';
 import { recordDirectory } from '../recordings/directory.ts';
+import { recordingFromTrail } from '../recordings/from-trail.ts';
 import { record, scenarioOf } from '../simulation/replay.ts';
 
 describe('the recorder over real sockets', () => {
@@ -24,8 +25,11 @@ describe('the recorder over real sockets', () => {
 
     const recording = await recorder.finish();
 
+    const trail = await recordingFromTrail(directory, { cluster: 'lab', talosVersion: '1.14.1', shape: 'typed' });
     const replayed = await record(scenarioOf(recording, 1), mint);
     expect(differences(recording, replayed.recording)).toEqual([]);
+    expect(differences(trail, replayed.recording)).toEqual([]);
+    expect(trail.steps).toEqual(recording.steps.map(({ moved: _, became: __, ...step }) => step));
     expect(recording.steps.filter(({ moved }) => moved?.includes('pod:kube-apiserver'))).toHaveLength(3);
   });
 });

@@ -2,7 +2,7 @@ import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import { targetsOf } from '../../internal/rotation/decide.ts';
 import { configurationOf, readEnd } from './end.ts';
 import { type ObserverOptions, startObserver } from './observer.ts';
-import type { Recording } from './recording.ts';
+import type { Recording, WatchedRecording } from './recording.ts';
 import { stepsOf } from './trail.ts';
 import { tell } from './windows.ts';
 
@@ -16,7 +16,12 @@ export interface RecorderOptions extends ObserverOptions {
 /** Records the next rotation of a cluster. */
 export interface Recorder extends Disposable {
   /** Takes the last look, at a rotation that is over, and gives the recording. */
-  finish(): Promise<Recording>;
+  finish(): Promise<WatchedRecording>;
+}
+
+/** The rotation did not come to its end: there is nothing to compare with. */
+export class UnfinishedError extends Error {
+  override readonly name = 'UnfinishedError';
 }
 
 /** Begins to record; resolves when the rotation may begin. */
@@ -37,7 +42,8 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
       if (operation === undefined) throw new Error('no operation was begun while it was recorded');
       const { spec, status, metadata } = operation;
       if (status.stage !== 'Done') {
-        throw new Error(`the rotation ended in ${status.stage} (${status.reason}: ${status.message}); expected Done`);
+        const where = `${status.stage} (${status.reason}: ${status.message})`;
+        throw new UnfinishedError(`the rotation ended in ${where}; expected Done`);
       }
       const { bundle: newer } = await options.readState();
       const steps = stepsOf(await options.readAudit(), metadata.name);

@@ -62,12 +62,12 @@ const Recording_ = z.strictObject({
     restartWorkloads: z.enum(['Never', 'Rolling']),
     previousBundle: z.enum(['Archive', 'Remove']),
   }),
-  /** Facts of every machine before the first effect. */
-  before: z.record(z.string(), Facts),
+  /** Facts of every machine before the first effect. Absent, like all that is seen of machines, in one out of a trail. */
+  before: z.record(z.string(), Facts).optional(),
   /** What moved on a machine before the first effect on it; empty unless somebody else was at it. */
-  beforehand: z.record(z.string(), z.array(z.string())),
+  beforehand: z.record(z.string(), z.array(z.string())).optional(),
   steps: z.array(Step),
-  end: End,
+  end: End.optional(),
 });
 
 /**
@@ -82,6 +82,11 @@ export type RecordedStep = z.infer<typeof Step>;
 
 /** See the schema of the same name. */
 export type RecordedEnd = z.infer<typeof End>;
+
+/** One whose machines were watched. */
+export type WatchedRecording = Recording & {
+  readonly [Part in 'before' | 'beforehand' | 'end']: NonNullable<Recording[Part]>;
+};
 
 /** See the schema of the same name. */
 export type Facts = Readonly<z.infer<typeof Facts>>;

@@ -1,9 +1,9 @@
 import type { Sight } from './observer.ts';
-import type { Facts, RecordedStep, Recording } from './recording.ts';
+import type { Facts, RecordedStep, WatchedRecording } from './recording.ts';
 import { isMoving, type TrailStep } from './trail.ts';
 
 /** What was seen of the machines, put to the effects that it followed from. */
-export type Told = Pick<Recording, 'before' | 'beforehand' | 'steps'>;
+export type Told = Pick<WatchedRecording, 'before' | 'beforehand' | 'steps'>;
 
 /**
  * What moved between two sights of a machine is counted to the last effect that

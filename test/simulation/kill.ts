@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
 import type { Scenario } from '../../internal/simulator/index.ts';
 import type { Mutant } from './mutants/mutant.ts';
+import { buildPatched, mutated } from './patched.ts';
 
 /** What became of one mutant. */
 export interface Verdict {
@@ -49,20 +49,7 @@ export async function soundness(mutants: readonly Mutant[]): Promise<string | un
 
 async function killBySearch(mutant: Mutant, folder: string): Promise<string | undefined> {
   const outfile = join(folder, 'search.mjs');
-  await build({
-    entryPoints: ['test/simulation/search.ts'],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    keepNames: true,
-    logLevel: 'silent',
-    external: ['esbuild'],
-    plugins: [patched(mutant)],
-    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
-  });
+  await buildPatched(mutant, 'test/simulation/search.ts', outfile);
   const plans = join(folder, 'scenarios.json');
   writeFileSync(plans, JSON.stringify(mutant.scenarios));
   const options = ['--scenarios', plans, '--seconds', '900', '--shrink', 'no', '--lines', '0'];
@@ -113,27 +100,4 @@ function failureOf(program: string, options: readonly string[], cwd: string, sai
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     return said.exec(`${stdout}\n${stderr}`)?.[1]?.slice(0, 160) ?? `the program ended: ${stderr.slice(0, 200)}`;
   }
-}
-
-/** A file with the mutant's faults in it; one that does not fit any more is an error. */
-function mutated({ name, edits }: Mutant, path: string): string {
-  let contents = readFileSync(path, 'utf8');
-  for (const { file, find, replace } of edits) {
-    if (resolve(file) !== resolve(path)) continue;
-    if (!contents.includes(find)) throw new Error(`mutant "${name}" does not fit ${file} any more`);
-    contents = contents.replace(find, () => replace);
-  }
-  return contents;
-}
-
-function patched(mutant: Mutant): Plugin {
-  return {
-    name: 'mutant',
-    setup(compiler) {
-      compiler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        if (!mutant.edits.some(({ file }) => resolve(file) === path)) return undefined;
-        return { contents: mutated(mutant, path), loader: 'ts' as const };
-      });
-    },
-  };
 }

@@ -1,17 +1,20 @@
 import {
   CHECKERS,
   createFaultPlan,
+  createMint,
   createProcess,
   createSimConnections,
   type Mint,
+  type RunOptions,
   type RunResult,
   run,
   type Scenario,
   type SimStore,
   type World,
 } from '../../internal/simulator/index.ts';
-import { type Recorder, type RecorderOptions, startRecorder } from '../recordings/recorder.ts';
-import type { Recording } from '../recordings/recording.ts';
+import { differences } from '../recordings/compare.ts';
+import { type Recorder, type RecorderOptions, startRecorder, UnfinishedError } from '../recordings/recorder.ts';
+import type { Recording, WatchedRecording } from '../recordings/recording.ts';
 
 /** Virtual time, and looks that take none: often enough to come between any two effects on one machine. */
 const TICK_MS = 250;
@@ -30,15 +33,31 @@ export function scenarioOf({ machines, options, talosVersion, shape }: Recording
   };
 }
 
-/** A rotation in the world with production's engine, recorded by the very recorder that watches real machines. */
+/** How the same rotation in the world differs from a recording, one sentence each; empty where it does not. */
+export async function replay(recording: Recording, seed: number, mint?: Mint): Promise<string[]> {
+  try {
+    // The recording alone is the judge.
+    const replayed = await record(scenarioOf(recording, seed), mint ?? (await createMint(2)), []);
+    return differences(recording, replayed.recording);
+  } catch (error) {
+    if (error instanceof UnfinishedError) return [error.message];
+    throw error;
+  }
+}
+
+/**
+ * A rotation in the world with production's engine, recorded by the very recorder that watches real machines.
+ * Throws `UnfinishedError` where it does not come to its end.
+ */
 export async function record(
   scenario: Scenario,
   mint: Mint,
-): Promise<{ readonly recording: Recording; readonly result: RunResult }> {
+  checkers: RunOptions['checkers'] = CHECKERS,
+): Promise<{ readonly recording: WatchedRecording; readonly result: RunResult }> {
   let recorder: Recorder | undefined;
   const result = await run(scenario, {
     mint,
-    checkers: CHECKERS,
+    checkers,
     beside: async (world, store) => {
       recorder = await startRecorder(optionsOf(world, store));
       // The first effect comes after the first look, and not at the same moment.
