@@ -166,7 +166,7 @@ async function failed(
   const refused = what.outcome === 'refused';
   const patch: StatusPatch = {
     ...(refused && what.calls.length > 0 ? { inFlight: observation.operation.status.caRotation.inFlight } : {}),
-    ...(refused && effect.kind === 'reboot' ? REBOOT_MARKER_GONE : {}),
+    ...(refused && isFirstRequest(what.decision) ? REBOOT_MARKER_GONE : {}),
   };
   const machine = machineNameOf(effect);
   const message = `${effect.kind}${machine === undefined ? '' : ` on ${machine}`}: ${messageOf(what.failure)}`;
@@ -186,6 +186,11 @@ const REBOOT_MARKER_GONE: StatusPatch = {
   etcdRebootBootID: undefined,
   etcdRebootSince: undefined,
 };
+
+/** Whether a reboot is asked for the first time: a refused repetition says nothing of the request before it, which may have been heard. */
+function isFirstRequest({ mark }: Act): boolean {
+  return mark?.etcdRebooting !== undefined;
+}
 
 interface Written {
   readonly decision: Decision;
