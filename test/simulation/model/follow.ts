@@ -96,13 +96,17 @@ function effectsSince({ world, store }: Moment, audited: number): Effect[] {
     .filter(({ machine, on }) => machine >= 0 || on === undefined);
 }
 
-/** Which faults there can have been: of our calls once one has fired, of others on the machines that something happens to. */
+/**
+ * Which faults there can have been: others disturb the machines that something
+ * happens to, the program dies and its calls fail once a fault has fired; where
+ * machines are disturbed, calls fail by themselves.
+ */
 function faultsOf({ world, faults, scenario }: Moment): (step: Step) => boolean {
   const disturbed = new Set((scenario.happenings ?? []).flatMap((each) => ('machine' in each ? [each.machine] : [])));
   const planes = world.planes().map(({ name }) => name);
   const haveFired = faults.fired.length > 0;
-  return ({ act, machine }) =>
-    act === undefined ? disturbed.has(planes[machine] ?? '') : haveFired || disturbed.size > 0;
+  return ({ act, what, machine }) =>
+    act === undefined ? disturbed.has(planes[machine] ?? '') : haveFired || (disturbed.size > 0 && what !== 'dies');
 }
 
 interface Next {

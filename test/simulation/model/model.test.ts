@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ANY, rulesWithout, SMALL, shapeOf } from './configurations.ts';
+import { rulesWithout, SMALL, shapeOf } from './configurations.ts';
 import { explore, stepsOf } from './explore.ts';
 import { pack, unpack, wordsOf } from './pack.ts';
 import { RULES, type Rules, type Shape } from './rules.ts';
@@ -140,19 +140,33 @@ describe('the protocol without one of its rules', () => {
 });
 
 describe('a state', () => {
-  it('is the same after it was packed', () => {
-    const model = { shape: shapeOf({ restartsPods: true, probeFails: true }), rules: RULES };
-    const words = new Uint32Array(wordsOf(3));
-    const visited = new Map<string, State>();
-    const queue = [initialState(3, { ...ANY, restores: 1 })];
-    for (let state = queue.pop(); state !== undefined && visited.size < 3_000; state = queue.pop()) {
-      pack(state, words, 0);
-      if (visited.has(words.join())) continue;
-      visited.set(words.join(), state);
+  const model = { shape: shapeOf({ controlPlanes: 1, restartsPods: true, probeFails: true }), rules: RULES };
+  const left: Left = { calls: 1, foreign: 1, restores: 1 };
 
-      expect(unpack(words, 0, 3)).toEqual(state);
+  it('is the same after it was packed, and is counted once', () => {
+    const words = new Uint32Array(wordsOf(1));
+    const known = new Set<string>();
+    const queue = [initialState(1, left)];
+    for (let state = queue.pop(); state !== undefined; state = queue.pop()) {
+      pack(state, words, 0);
+      if (known.has(words.join())) continue;
+      known.add(words.join());
+
+      expect(unpack(words, 0, 1)).toEqual(state);
       queue.push(...stepsOf(state, model).map(({ to }) => to));
     }
-    expect(visited.size).toBe(3_000);
+    expect(explore(model, left).states).toBe(known.size);
+  });
+
+  it.each([0, 3, 4])('packs the machine in place %s of five by itself', (place) => {
+    const state = initialState(5, left);
+    const machines = state.machines.map((machine, at) =>
+      at === place ? { ...machine, restored: true, note: 4, call: 4 } : machine,
+    );
+    const words = new Uint32Array(wordsOf(5));
+
+    pack({ ...state, machines } as State, words, 0);
+
+    expect(unpack(words, 0, 5).machines).toEqual(machines);
   });
 });
