@@ -48,6 +48,7 @@ export default defineConfig({
             'test/architecture/**/*.test.ts',
             'test/support/**/*.test.ts',
             'test/bench/**/*.test.ts',
+            'test/mutation/**/*.test.ts',
           ],
           exclude: THOROUGH,
           setupFiles: ['./test/support/setup.ts'],
