@@ -246,6 +246,7 @@ async function audit(
     effect: decision.effect.kind,
     message: decision.message,
     ...(machine === undefined ? {} : { machine }),
+    ...(decision.effect.kind === 'apply-configs' ? { machines: decision.effect.machines } : {}),
     ...entry,
   });
 }

@@ -10,6 +10,7 @@ const Entry = z.strictObject({
   stage: z.string(),
   effect: z.string(),
   machine: z.string().optional(),
+  machines: z.array(z.string()).optional(),
   phase: z.enum(['before', 'after']),
   outcome: z.enum(['ok', 'refused', 'unknown']).optional(),
   message: z.string(),

@@ -288,6 +288,15 @@ describe('the audit trail', () => {
     expect(entries).toEqual([entry, { ...entry, phase: 'after', outcome: 'ok', machine: 'cp-1' }]);
     expect(torn).toBe(1);
   });
+
+  it('names every machine of an effect on several', async () => {
+    const store = await open();
+    const batch = { ...entry, effect: 'apply-configs', machines: ['w2', 'w3'] };
+
+    await store.appendAudit(batch);
+
+    expect((await store.readAudit()).entries).toEqual([batch]);
+  });
 });
 
 describe('credentials in a store', () => {

@@ -17,6 +17,8 @@ export interface AuditEntry {
   readonly stage: string;
   readonly effect: string;
   readonly machine?: string;
+  /** Where it is for several at once. */
+  readonly machines?: readonly string[];
   readonly phase: 'before' | 'after';
   readonly outcome?: 'ok' | 'refused' | 'unknown';
   readonly message: string;

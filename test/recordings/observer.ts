@@ -102,9 +102,9 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
   /** Machines that effects were for since the last time. */
   async function heed(): Promise<void> {
     const entries = await options.readAudit();
-    for (const { machine } of entries.slice(heard)) {
+    for (const { machine, machines = [] } of entries.slice(heard)) {
       for (const each of all) {
-        if (each.machine.name === machine) each.restlessUntil = clock.now() + RESTLESS_MS;
+        if ([machine, ...machines].includes(each.machine.name)) each.restlessUntil = clock.now() + RESTLESS_MS;
       }
     }
     heard = entries.length;

@@ -8,7 +8,7 @@ export interface TrailStep extends Omit<RecordedStep, 'moved' | 'became'> {
 }
 
 /** Effects that change what a machine runs: what moves on it until the next one follows from them. */
-const MOVING: readonly string[] = ['apply-config', 'reboot', 'revert-config'];
+const MOVING: readonly string[] = ['apply-config', 'apply-configs', 'reboot', 'revert-config'];
 
 /** Whether what moves on its machine is counted to this step. */
 export function isMoving({ effect, machine }: Pick<TrailStep, 'effect' | 'machine'>): boolean {
@@ -17,16 +17,17 @@ export function isMoving({ effect, machine }: Pick<TrailStep, 'effect' | 'machin
 
 /**
  * The effects of one operation in their order, from its audit trail: every real
- * rotation leaves one. Tries of the same effect in a row are one step. An effect
- * without an entry after it (the program died with the call in hand) is unknown.
+ * rotation leaves one. Tries of the same effect in a row are one step, one for
+ * several machines is a step for each. An effect without an entry after it (the
+ * program died with the call in hand) is unknown.
  */
 export function stepsOf(entries: readonly AuditEntry[], operation: string): TrailStep[] {
-  const steps: TrailStep[] = [];
+  const steps: Tried[] = [];
   const [first] = entries.filter((entry) => entry.operation === operation);
   for (const entry of entries) {
     if (entry.operation !== operation || first === undefined) continue;
     const last = steps.at(-1);
-    const isSame = last?.effect === entry.effect && last.stage === entry.stage && last.machine === entry.machine;
+    const isSame = last !== undefined && keyOf(last) === keyOf(entry);
     if (entry.phase === 'after') {
       if (isSame) steps[steps.length - 1] = { ...last, outcome: entry.outcome ?? 'unknown' };
       continue;
@@ -35,10 +36,17 @@ export function stepsOf(entries: readonly AuditEntry[], operation: string): Trai
     if (isSame && last.outcome !== 'ok') steps[steps.length - 1] = { ...last, tries: (last.tries ?? 1) + 1 };
     else steps.push(begun(entry, Date.parse(first.time)));
   }
-  return steps;
+  return steps.flatMap(({ machines, ...step }) => machines?.map((machine) => ({ ...step, machine })) ?? [step]);
 }
 
-function begun(entry: AuditEntry, firstAt: number): TrailStep {
+type Tried = TrailStep & Pick<AuditEntry, 'machines'>;
+
+/** Two entries with the same key are about the same effect. */
+function keyOf({ stage, effect, machine, machines }: Omit<Tried, 'at' | 'begunAt' | 'outcome'> | AuditEntry): string {
+  return JSON.stringify([stage, effect, machine, machines]);
+}
+
+function begun(entry: AuditEntry, firstAt: number): Tried {
   const begunAt = Date.parse(entry.time);
   return {
     at: Math.round((begunAt - firstAt) / 100) / 10,
@@ -46,6 +54,7 @@ function begun(entry: AuditEntry, firstAt: number): TrailStep {
     stage: entry.stage as RecordedStep['stage'],
     effect: entry.effect,
     ...(entry.machine === undefined ? {} : { machine: entry.machine }),
+    ...(entry.machines === undefined ? {} : { machines: entry.machines }),
     outcome: 'unknown',
   };
 }

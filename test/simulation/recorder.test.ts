@@ -30,6 +30,19 @@ describe('a recorded rotation', () => {
     expect(calls(alone).filter((call) => call.startsWith('Reboot'))).toHaveLength(2);
   });
 
+  it('tells of each worker of a batch what the batch moved on it', async () => {
+    const { steps } = await recorded('1+3', ['talos']);
+
+    expect(
+      steps.flatMap(({ stage, machine, moved }) => (stage === 'Issuing' && moved ? [[machine, moved.length]] : [])),
+    ).toEqual([
+      ['cp1', 5],
+      ['w1', 4],
+      ['w2', 4],
+      ['w3', 4],
+    ]);
+  });
+
   it('survives its file', async () => {
     const recording = await recorded('1+0', ['talos']);
 

@@ -31,6 +31,22 @@ describe('the steps of an audit trail', () => {
     ]);
   });
 
+  it('are one for each machine that is told at once', () => {
+    const machines = ['w2', 'w3'];
+    const steps = stepsOf(
+      [
+        entry(0, 'before', { effect: 'apply-configs', machines }),
+        entry(1, 'after', { effect: 'apply-configs', machines, outcome: 'ok' }),
+      ],
+      'rotate',
+    );
+
+    expect(steps.map(({ effect, machine, outcome }) => [effect, machine, outcome])).toEqual([
+      ['apply-configs', 'w2', 'ok'],
+      ['apply-configs', 'w3', 'ok'],
+    ]);
+  });
+
   it('leave other operations out', () => {
     expect(stepsOf([entry(0, 'before', { operation: 'another' })], 'rotate')).toEqual([]);
   });
