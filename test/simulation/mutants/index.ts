@@ -3,6 +3,7 @@ import { PROTOCOL } from './first.ts';
 import { MORE_MUTANTS } from './more.ts';
 import type { Mutant } from './mutant.ts';
 import { PACKAGE_MUTANTS } from './packages.ts';
+import { PROPERTY_MUTANTS } from './properties.ts';
 import { ROLL_MUTANTS } from './roll.ts';
 import { STAGE_MUTANTS } from './stages.ts';
 import { ABANDON_MUTANTS, TRUST_MUTANTS } from './trust.ts';
@@ -17,4 +18,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ABANDON_MUTANTS,
   ...MORE_MUTANTS,
   ...PACKAGE_MUTANTS,
+  ...PROPERTY_MUTANTS,
 ];
