@@ -97,7 +97,7 @@ function historyOf(status: OperationStatus, entry: OperationStatus['history'][nu
     last !== undefined &&
     last.stage === entry.stage &&
     last.reason === entry.reason &&
-    withoutNumbers(last.message) === withoutNumbers(entry.message);
+    (last.message === entry.message || withoutNumbers(last.message) === withoutNumbers(entry.message));
   return isSame ? status.history : [...status.history, entry].slice(-HISTORY_LENGTH);
 }
 
@@ -110,6 +110,7 @@ function patched(
   current: OperationStatus['caRotation'],
   patch: StatusPatch | undefined,
 ): OperationStatus['caRotation'] {
+  if (patch === undefined) return current;
   const merged = Object.entries({ ...current, ...patch }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(merged) as OperationStatus['caRotation'];
 }

@@ -7,6 +7,8 @@ import type {
   EtcdStatus,
   TalosErrorKind,
 } from '../../pkg/talos/index.ts';
+import type { SimMember } from './etcd.ts';
+import { shared } from './kube/shared.ts';
 import { minorOf, type Running, type SimMachine, viewOf } from './machine.ts';
 import { storeConfiguration, tryConfiguration } from './transitions.ts';
 import type { World } from './world.ts';
@@ -108,12 +110,13 @@ function servingEtcd(world: World, machine: SimMachine, call: string): void {
 /** EtcdMemberList. @throws {Refusal} */
 export function etcdMembers(world: World, machine: SimMachine): readonly EtcdMember[] {
   servingEtcd(world, machine, 'EtcdMemberList');
-  return world.etcd.members.map(({ id, name, learner }) => {
-    const address = world.find(name)?.address;
-    const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
-    return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
-  });
+  return world.etcd.members.map((member) => memberOf(member, { ...member, address: world.find(member.name)?.address }));
 }
+
+const memberOf = shared(({ id, name, learner, address }: SimMember & { readonly address: string | undefined }) => {
+  const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
+  return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
+});
 
 /** EtcdStatus. @throws {Refusal} */
 export function etcdStatus(world: World, machine: SimMachine): EtcdStatus {
@@ -186,27 +189,34 @@ export function serviceFacts(world: World, machine: SimMachine): readonly Servic
 /** The containers of the static pods that run. */
 export function containersOf({ name, plane }: SimMachine): readonly ContainerStatus[] {
   if (plane === undefined) return [];
-  const processes = {
-    'kube-apiserver': plane.apiServer,
-    'kube-controller-manager': plane.controllerManager,
-    'kube-scheduler': plane.scheduler,
-  };
-  return Object.entries(processes).flatMap(([container, { isRunning, instance }]) => {
-    const podId = `kube-system/${container}-${name}`;
-    if (!isRunning) return [];
-    return [
-      {
-        id: `${podId}:${container}:${containerId(instance)}`,
-        podId,
-        name: container,
-        image: container,
-        pid: instance,
-        status: 'CONTAINER_RUNNING',
-        sandbox: false,
-      },
-    ];
-  });
+  const processes = [
+    ['kube-apiserver', plane.apiServer],
+    ['kube-controller-manager', plane.controllerManager],
+    ['kube-scheduler', plane.scheduler],
+  ] as const;
+  return processes
+    .filter(([, { isRunning }]) => isRunning)
+    .map(([container, process]) => containerOf(process, { machine: name, container, instance: process.instance }));
 }
+
+interface ContainerFacts {
+  readonly machine: string;
+  readonly container: string;
+  readonly instance: number;
+}
+
+const containerOf = shared(({ machine, container, instance }: ContainerFacts): ContainerStatus => {
+  const podId = `kube-system/${container}-${machine}`;
+  return {
+    id: `${podId}:${container}:${containerId(instance)}`,
+    podId,
+    name: container,
+    image: container,
+    pid: instance,
+    status: 'CONTAINER_RUNNING',
+    sandbox: false,
+  };
+});
 
 /** First digits of the ID of a static pod's container. */
 export function containerId(instance: number): string {

@@ -29,6 +29,7 @@ export function podObjects(world: World): PodObject[] {
 /** The mirror pod of a static pod. */
 function mirrorObject(world: World, machine: SimMachine, app: string): PodObject {
   const process = processOf(machine, app);
+  const { mirrors } = world.kubernetes.workloads;
   return mirrorOf(process ?? machine, {
     app,
     machine: machine.name,
@@ -36,7 +37,7 @@ function mirrorObject(world: World, machine: SimMachine, app: string): PodObject
     ready: machine.podsReady[app] === true,
     createdAt: machine.node?.createdAt ?? 0,
     restarts: Math.max(0, (process?.instance ?? 1) - 1),
-    deletions: world.kubernetes.workloads.mirrors.get(`${app}-${machine.name}`) ?? 0,
+    deletions: mirrors.size === 0 ? 0 : (mirrors.get(`${app}-${machine.name}`) ?? 0),
   });
 }
 
