@@ -185,6 +185,25 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
   });
 });
 
+describe('the kube-apiserver of a control plane that tells nothing', () => {
+  const [cp1] = anObservation({ targets: ['kubernetes'] }).machines;
+  if (cp1?.talos.known !== true) throw new Error('cp1 is known');
+  const { apiServer: _reading, ...notAsked } = { ...cp1, talos: cp1.talos };
+  const context = contextOf(anObservation({ targets: ['kubernetes'] }));
+
+  it('is not proved where it was not asked', () => {
+    expect(unproved(context, notAsked)?.message).toBe('cp1: its kube-apiserver does not answer /readyz: not asked');
+  });
+
+  it('is not proved where it could not be asked', () => {
+    const apiServer = { known: false, why: 'unreachable', message: 'connection refused' } as const;
+
+    expect(unproved(context, { ...notAsked, apiServer })?.message).toBe(
+      'cp1: its kube-apiserver does not answer /readyz: connection refused',
+    );
+  });
+});
+
 describe('a proof that does not come', () => {
   const except = { cp2: { instance: 'container-0' } } as const;
   const told = (seconds: number) => [

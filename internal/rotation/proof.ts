@@ -45,8 +45,7 @@ export function foundInstead(context: Context, machine: KnownMachine, target: Ta
 function provedAt(context: Context, machine: KnownMachine, target: TargetDescriptor): (typeof CONFIG_STAGES)[number] {
   const wanted = configStageOf(context.stage);
   const standing = machine.talos.value.standing[target.name];
-  if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return wanted;
-  return CONFIG_STAGES.indexOf(standing.stage) > CONFIG_STAGES.indexOf(wanted) ? standing.stage : wanted;
+  return CONFIG_STAGES.findLast((stage) => stage === wanted || stage === standing.stage) ?? wanted;
 }
 
 function apiServerUnproved(context: Context, machine: KnownMachine): Blocker | undefined {

@@ -111,11 +111,12 @@ function drain(context: Context, name: string): Decision | undefined {
   if (reading === undefined) return waitFor({ reason: 'DrainingControlPlane', message: `${name}: listing its pods` });
   if (!reading.known)
     return hold(context, { reason: 'KubernetesUnknown', message: `pods of ${name}: ${reading.message}` });
-  if (reading.value.length === 0) return undefined;
-  const held = reading.value.find((pod) => pod.heldBy !== undefined) ?? reading.value[0];
+  const [first] = reading.value;
+  if (first === undefined) return undefined;
+  const { pod, heldBy } = reading.value.find((each) => each.heldBy !== undefined) ?? first;
   const isLate = elapsedSince(context, context.status.drainStartedAt) > context.settings.drainDeadlineMs;
   const pods = reading.value.length === 1 ? '1 pod' : `${reading.value.length} pods`;
-  const message = `${name}: ${pods} to move, among them ${held?.pod}${held?.heldBy ? `, held by ${held.heldBy}` : ''}${isLate ? '; expected it to be empty by now' : ''}`;
+  const message = `${name}: ${pods} to move, among them ${pod}${heldBy === undefined ? '' : `, held by ${heldBy}`}${isLate ? '; expected it to be empty by now' : ''}`;
   const blocker: Blocker = { reason: 'DrainingControlPlane', message };
   // Pods need a moment to go, and a budget that is exhausted now may be free later: asked again, but not at every look.
   if (elapsedSince(context, context.status.drainTriedAt) < (isLate ? BLOCKED_RECHECK_MS : DRAIN_RETRY_MS)) {
