@@ -68,6 +68,12 @@ export interface Blocker {
 export const RECHECK_MS = 1_500;
 
 /**
+ * How soon to look again while one machine that was told restarts its processes:
+ * that takes seconds (`measured`), nine times in a rotation, and the next machine waits for it.
+ */
+export const PROVING_RECHECK_MS = 500;
+
+/**
  * How soon to look again while only time has to pass: a look then notices what
  * undoes the wait, and costs every machine a dozen calls.
  */

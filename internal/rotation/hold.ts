@@ -1,6 +1,6 @@
 import type { Reason } from '../../api/v1alpha1/index.ts';
 import { type Context, elapsedSince } from './context.ts';
-import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
+import { type Blocker, blockedBy, type Decision, PROVING_RECHECK_MS, RECHECK_MS, waitFor } from './decision.ts';
 
 /** What passes by itself for a while after we changed something; anything else blocks at once. */
 const PASSES: ReadonlySet<Reason> = new Set<Reason>([
@@ -23,7 +23,7 @@ const PASSES: ReadonlySet<Reason> = new Set<Reason>([
  */
 export function hold(context: Context, blocker: Blocker): Decision {
   return passesByItself(blocker) && sinceLastChange(context) < context.settings.graceMs
-    ? waitFor(blocker)
+    ? waitFor(blocker, blocker.reason === 'ProvingMachine' ? PROVING_RECHECK_MS : RECHECK_MS)
     : blockedBy(blocker);
 }
 

@@ -3,8 +3,9 @@ import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { MachineOptions, Stands } from '../../test/builders/machine.ts';
 import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
 import { NEW } from '../../test/builders/rotation-material.ts';
+import { isBehind } from './behind.ts';
 import { contextOf, decide } from './decide.ts';
-import { isBehind, pass } from './pass.ts';
+import { pass } from './pass.ts';
 
 const STEPS = [
   ['Accepting', 'Before'],
@@ -160,7 +161,7 @@ describe('a pass', () => {
       kind: 'wait',
       reason: 'ProvingMachine',
       message: 'w1: apid accepts a01da01da01d; expected a01da01da01d and afafafafafaf',
-      recheckAfterMs: 1500,
+      recheckAfterMs: 500,
     });
   });
 

@@ -1,4 +1,5 @@
 import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
+import { isBehind, isLeftBehind } from './behind.ts';
 import {
   type Context,
   controlPlanes,
@@ -13,7 +14,7 @@ import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { BEFORE_CHANGE } from './gates/index.ts';
 import { noForeignConfiguration } from './gates/no-foreign-configuration.ts';
 import { hold } from './hold.ts';
-import { CONFIG_STAGES, configStageOf } from './observation.ts';
+import { configStageOf } from './observation.ts';
 import { unproved } from './proof.ts';
 
 /**
@@ -75,30 +76,6 @@ function inTheWay(context: Context, machine: KnownMachine): Blocker | undefined 
   if (!isLeftBehind(context, machine)) return firstBlocker(BEFORE_CHANGE, context);
   const left = context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each));
   return firstBlocker(BEFORE_CHANGE, { ...context, leftBehind: new Set(left.map((each) => each.name)) });
-}
-
-/** Whether a machine's configuration stands before the stage for any target. */
-export function isBehind(context: Context, machine: KnownMachine): boolean {
-  return stagesBehind(context, machine) > 0;
-}
-
-/**
- * Whether a machine stands two stages behind the others, as one does whose disk
- * was restored: machines that are one stage apart understand each other, those
- * two apart do not, so it is not well and cannot become well before it is told.
- */
-function isLeftBehind(context: Context, machine: KnownMachine): boolean {
-  return stagesBehind(context, machine) > 1;
-}
-
-function stagesBehind(context: Context, machine: KnownMachine): number {
-  const wanted = CONFIG_STAGES.indexOf(configStageOf(context.stage));
-  const behind = context.targets.map((target) => {
-    const standing = machine.talos.value.standing[target.name];
-    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return 0;
-    return wanted - CONFIG_STAGES.indexOf(standing.stage);
-  });
-  return Math.max(0, ...behind);
 }
 
 function tell(context: Context, machines: readonly KnownMachine[], targets = context.targets): Decision {

@@ -215,7 +215,7 @@ describe('a proof that does not come', () => {
       kind: 'wait',
       reason: 'ProvingMachine',
       message: 'cp2: its kube-apiserver is still container container-0; expected a new one',
-      recheckAfterMs: 1500,
+      recheckAfterMs: 500,
     });
   });
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { CA_STAGES, CA_TARGETS, type CaRotationStatus, type CaStage, type CaTarget } from '../../api/v1alpha1/index.ts';
 import { type MachineOptions, pkiAt, type Stands } from '../../test/builders/machine.ts';
 import { aCondition, ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { isBehind } from './behind.ts';
 import { type Context, controlPlanes, firstBlocker, isKnown } from './context.ts';
 import { contextOf, decide } from './decide.ts';
 import type { Decision, Effect } from './decision.ts';
 import { BEFORE_CHANGE, BEFORE_REBOOT, STAGE_PROVED } from './gates/index.ts';
 import { CONFIG_STAGES, configStageOf, type Observation } from './observation.ts';
-import { isBehind } from './pass.ts';
 import { unproved } from './proof.ts';
 
 const STANDS: readonly Stands[] = CONFIG_STAGES;

@@ -1,9 +1,9 @@
+import { isBehind } from './behind.ts';
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
 import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
 import { whyUnknown } from './gates/every-machine-known.ts';
-import { AFTER_REBOOT, BEFORE_CHANGE, BEFORE_REBOOT, BEFORE_REBOOT_AGAIN } from './gates/index.ts';
+import { AFTER_REBOOT, BEFORE_REBOOT } from './gates/index.ts';
 import { hold, passesByItself } from './hold.ts';
-import { isBehind } from './pass.ts';
 
 /** What the marker leaves when the machine is back. */
 const MARKER_GONE: StatusPatch = {
@@ -64,10 +64,7 @@ function wasAskedAgain({ status }: Context): boolean {
   return status.etcdRebootSince === undefined || status.etcdRestartedAt !== status.etcdRebootSince;
 }
 
-/**
- * Asks again for a reboot that did not happen, behind the same gates as the first
- * time, but for certificates that only the pass after it brings.
- */
+/** Asks again for a reboot that did not happen, behind the same gates as the first time. */
 function sameBoot(context: Context, machine: KnownMachine): Decision {
   const message = `${machine.name} still reports boot ${context.status.etcdRebootBootID}`;
   if (isOverdue(context) && wasAskedAgain(context)) {
@@ -79,7 +76,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
   }
-  const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_REBOOT_AGAIN : BEFORE_REBOOT, context);
+  const blocker = firstBlocker(BEFORE_REBOOT, context);
   if (blocker !== undefined) return hold(context, { ...blocker, message: `${message}; ${blocker.message}` });
   return {
     kind: 'act',
@@ -88,15 +85,6 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
     message: `${message}; asking again`,
     mark: { etcdRestartedAt: timestamp(context) },
   };
-}
-
-/**
- * Whether another machine went back to an earlier stage meanwhile, as one does
- * whose disk is restored. Its certificates come with the pass, which is not asked
- * before the marker goes: then only what a change asks is asked here.
- */
-function isAnotherBehind(context: Context, machine: KnownMachine): boolean {
-  return context.observation.machines.some((each) => each !== machine && isKnown(each) && isBehind(context, each));
 }
 
 function back(context: Context, machine: KnownMachine): Decision {
@@ -115,7 +103,7 @@ function back(context: Context, machine: KnownMachine): Decision {
       after: MARKER_GONE,
     };
   }
-  const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);
+  const blocker = firstBlocker(AFTER_REBOOT, context);
   if (blocker !== undefined) {
     const message = `${machine.name} is back; ${blocker.message}`;
     return isOverdue(context) || !passesByItself(blocker)

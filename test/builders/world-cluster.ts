@@ -11,6 +11,8 @@ export interface WorldMachine {
   readonly name: string;
   readonly role: 'controlplane' | 'worker';
   readonly uid: string;
+  /** It joined while a rotation may have been under way, with whatever configuration its owner gave it. */
+  readonly isNew: boolean;
   stands: Stands;
   /** What its controllers have taken; follows the configuration after a moment. */
   runs: Stands;
@@ -61,6 +63,7 @@ export class WorldCluster {
   readonly excused = new Set<string>();
   private authentication: { uid: number; requestheader: Set<Fingerprint>; client: Set<Fingerprint> } | undefined;
   private uids = 0;
+  private hasBegun = false;
   private readonly later: { at: number; run: () => void }[] = [];
   private readonly shape: ClusterShape;
 
@@ -68,6 +71,7 @@ export class WorldCluster {
     this.shape = shape;
     for (let index = 1; index <= shape.controlPlanes; index += 1) this.join(`cp${index}`, 'Before');
     for (let index = 1; index <= shape.workers; index += 1) this.join(`w${index}`, 'Before');
+    this.hasBegun = true;
     this.publish();
   }
 
@@ -79,6 +83,7 @@ export class WorldCluster {
       name,
       role: name.startsWith('cp') ? 'controlplane' : 'worker',
       uid: `uid-${name}-${this.uids}`,
+      isNew: this.hasBegun,
       stands,
       runs: stands,
       ahead: [],
@@ -261,7 +266,7 @@ export class WorldCluster {
     if (this.excused.size > 0) return;
     const { planes } = this;
     if (planes.some((plane) => this.drops(plane))) {
-      const shut = this.machines.find((each) => each.role === 'worker' && each.up && !this.drops(each));
+      const shut = this.machines.find((each) => each.role === 'worker' && each.up && !each.isNew && !this.drops(each));
       if (shut !== undefined) this.breaks(`an API server refuses the kubelet of ${shut.name}`);
     }
     const healthy = planes.filter((each) => this.isHealthy(each)).length;

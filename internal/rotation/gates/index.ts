@@ -40,12 +40,6 @@ export const TAKING_BACK: readonly Gate[] = [noForeignConfiguration, etcdIsWhole
 /** Asked before a control plane is rebooted. */
 export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];
 
-/**
- * Asked before a reboot is asked for again while another machine is behind the
- * stage: its certificates come with the pass, and that waits for this reboot.
- */
-export const BEFORE_REBOOT_AGAIN: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum];
-
 /** Asked before a control plane that has rebooted is called back: letting pods on it again costs no quorum. */
 export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];
 

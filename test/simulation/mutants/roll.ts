@@ -135,11 +135,11 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
       ),
       edit(
         REBOOTING,
-        'const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);',
+        'const blocker = firstBlocker(AFTER_REBOOT, context);',
         'const blocker = undefined as ReturnType<typeof firstBlocker>;',
       ),
       edit(
-        'internal/rotation/pass.ts',
+        'internal/rotation/behind.ts',
         'return stagesBehind(context, machine) > 0;',
         'return stagesBehind(context, machine) > 0 && !context.status.etcdRestarted.includes(machine.name);',
       ),
@@ -164,7 +164,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         REBOOTING,
-        'const blocker = firstBlocker(isAnotherBehind(context, machine) ? BEFORE_CHANGE : AFTER_REBOOT, context);',
+        'const blocker = firstBlocker(AFTER_REBOOT, context);',
         'const blocker = undefined as ReturnType<typeof firstBlocker>;',
       ),
       edit(

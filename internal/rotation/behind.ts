@@ -1,0 +1,26 @@
+import type { Context, KnownMachine } from './context.ts';
+import { CONFIG_STAGES, configStageOf } from './observation.ts';
+
+/** Whether a machine's configuration stands before the stage for any target. */
+export function isBehind(context: Context, machine: KnownMachine): boolean {
+  return stagesBehind(context, machine) > 0;
+}
+
+/**
+ * Whether a machine stands two stages behind the others, as one does whose disk
+ * was restored: machines that are one stage apart understand each other, those
+ * two apart do not, so it is not well and cannot become well before it is told.
+ */
+export function isLeftBehind(context: Context, machine: KnownMachine): boolean {
+  return stagesBehind(context, machine) > 1;
+}
+
+function stagesBehind(context: Context, machine: KnownMachine): number {
+  const wanted = CONFIG_STAGES.indexOf(configStageOf(context.stage));
+  const behind = context.targets.map((target) => {
+    const standing = machine.talos.value.standing[target.name];
+    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return 0;
+    return wanted - CONFIG_STAGES.indexOf(standing.stage);
+  });
+  return Math.max(0, ...behind);
+}
