@@ -53,9 +53,7 @@ function rebooting(state: State, { rules }: Model): readonly Decision[] {
   const { marker } = state;
   const machine = machineAt(state, marker);
   if (!isKnown(machine)) return [];
-  // The certificates of one that is behind come with the pass, which is not asked before the marker goes.
-  const isAnotherBehind = state.machines.some((each, at) => at !== marker && stagesBehind(state, each) > 0);
-  const isReady = isWhole(state) && (isLoaded(state) || (isAnotherBehind && rules.passNotWaitedFor));
+  const isReady = isWhole(state) && isLoaded(state, { isBehindAsked: !rules.passNotWaitedFor });
   if (state.markerHere) return rules.retry && (isReady || !rules.gateBeforeRetry) ? [decide(DOING.retry, marker)] : [];
   if (stagesBehind(state, machine) > 0) return rules.rearm ? [decide(DOING.back, marker)] : [];
   return isReady || !rules.gateAfterReboot ? [decide(DOING.back, marker)] : [];
@@ -111,7 +109,7 @@ function roll(state: State, model: Model, isMeant: (index: number) => boolean): 
   if (isHeld && rules.release) return [decide(DOING.release, state.draining)];
   const next = waiting.includes(state.draining) ? state.draining : waiting[0];
   if (next === undefined) return undefined;
-  const isFree = !rules.gateBeforeReboot || (isWhole(state) && isLoaded(state));
+  const isFree = !rules.gateBeforeReboot || (isWhole(state) && isLoaded(state, { isBehindAsked: true }));
   return isFree ? prepare(state, next, model) : [];
 }
 

@@ -39,10 +39,13 @@ export function isWhole({ machines }: State, leftOut?: (machine: Machine) => boo
   return members.every((a, at) => members.every((b, other) => other <= at || shakeHands(a, b)));
 }
 
-/** Whether every machine's certificates are those of its configuration, and that is the stage's. */
-export function isLoaded(state: State): boolean {
+/**
+ * Whether every machine's certificates are those of the stage; of one that went
+ * back to an earlier stage that is not asked: it gets them with the next pass.
+ */
+export function isLoaded(state: State, options: { readonly isBehindAsked: boolean }): boolean {
   const wanted = configOf(state.stage);
-  return state.machines.every(({ took, config }) => took >= wanted && config >= wanted);
+  return state.machines.every(({ took, config }) => (config < wanted ? !options.isBehindAsked : took >= wanted));
 }
 
 /** How many stages a machine is behind the rotation. */
