@@ -1,8 +1,8 @@
 import type { Checker } from '../run.ts';
 
 const MINUTE_MS = 60_000;
-/** A look after each of the effects of a minute, one every 1.5 s between them, and one again for each conflict or crash. */
-const LOOKS_A_MINUTE = 120;
+/** A look after each of the effects of a minute, at most two a second between them, and one again for each conflict or crash. */
+const LOOKS_A_MINUTE = 140;
 
 /** L4: however often calls fail or writes conflict, looks and calls stay within a bound. */
 export function noStorm(): Checker {
