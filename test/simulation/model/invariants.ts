@@ -47,10 +47,13 @@ function quorumOf(members: number): number {
 /** S1, S5: whoever has to verify something would, over a new connection, at this instant. */
 function trustOverlap({ machines }: State): string | undefined {
   const sound = machines.filter(({ restored }) => !restored);
-  for (const [at, a] of sound.entries()) {
-    for (const b of sound.slice(at + 1)) {
-      if (runsEtcd(a) && runsEtcd(b) && !shakeHands(a, b)) return 'S1 trust: two members of etcd refuse each other';
+  const members = sound.filter(runsEtcd);
+  for (const a of members) {
+    for (const b of members) {
+      if (a !== b && !shakeHands(a, b)) return 'S1 trust: two members of etcd refuse each other';
     }
+  }
+  for (const a of sound) {
     if (runsEtcd(a) && !trusts(a.pool, leafOf(a))) return 'S1 trust: etcd refuses the API server of its own machine';
     if (a.apiPool !== POOL.none && !trusts(a.apiPool, leafOf(a))) return 'S1 trust: an API server refuses its etcd';
     if (a.took === 3 && sound.some((b) => leafOf(b) === 'old'))

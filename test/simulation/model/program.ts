@@ -59,9 +59,11 @@ function looks(state: State, model: Model): Step[] {
     });
 }
 
+const NAMES = new Map<number, string>(Object.entries(DOING).map(([name, doing]) => [doing, name]));
+
 /** What the program does, by its name in {@link DOING}. */
 function nameOf(doing: number): string {
-  return Object.entries(DOING).find(([, value]) => value === doing)?.[0] ?? `${doing}`;
+  return NAMES.get(doing) ?? `${doing}`;
 }
 
 /** What is written before the effect, so that it survives a crash; undefined where there is nothing to write. */

@@ -191,10 +191,9 @@ export const IDLE: Process = { doing: DOING.nothing, step: STEP.decided, target:
 
 /** The state with one machine changed. */
 export function withMachine(state: State, index: number, change: Partial<Machine>): State {
-  return {
-    ...state,
-    machines: state.machines.map((machine, at) => (at === index ? { ...machine, ...change } : machine)),
-  };
+  const machines = state.machines.slice();
+  machines[index] = { ...machineAt(state, index), ...change };
+  return { ...state, machines };
 }
 
 /** The machine at an index that is known to be one. */

@@ -22,11 +22,16 @@ type Happening = readonly [what: string, to: State];
 
 /** What happens by itself, and what others do. */
 export function worldSteps(state: State, { shape }: Model): Step[] {
-  return state.machines.flatMap((_, machine) => [
-    ...ofTalos(state, machine, shape).map(([what, to]) => ({ what, machine, isFault: false, to })),
-    ...ofCalls(state, machine).map(([what, to]) => ({ what, machine, isFault: false, to })),
-    ...ofOthers(state, machine, shape).map(([what, to]) => ({ what, machine, isFault: true, to })),
-  ]);
+  const steps: Step[] = [];
+  for (let machine = 0; machine < state.machines.length; machine += 1) {
+    const add = (happenings: readonly Happening[], isFault: boolean): void => {
+      for (const [what, to] of happenings) steps.push({ what, machine, isFault, to });
+    };
+    add(ofTalos(state, machine, shape), false);
+    add(ofCalls(state, machine), false);
+    add(ofOthers(state, machine, shape), true);
+  }
+  return steps;
 }
 
 /** Talos, etcd and the kubelet of one machine. */
