@@ -179,11 +179,12 @@ function request(state: State, what: Machine['late']): Step[] {
   ];
 }
 
-/** A change of the record or the bundle, which is there or not. */
+/** A change of the record or the bundle: begun, and then there or not. */
 function stored(state: State, change: Partial<State>): Step[] {
+  if (state.step === STEP.decided) return [sent(state, { ...state, step: STEP.marked })];
   const idle: State = { ...state, ...IDLE };
   const done = change.step === undefined ? idle : state;
-  return [sent(state, { ...done, ...change }), sent(state, idle, 'it is not written')];
+  return [outcome(state, 'stored', { ...done, ...change }), outcome(state, 'not stored', idle, true)];
 }
 
 /** What is written after the effect, of which nothing is known if the program dies before. */

@@ -31,10 +31,11 @@ function told(lines: readonly Line[], { step }: Taken): readonly Line[] {
 
 /** A state in a few lines. */
 export function describe(state: State): string[] {
-  const { stage, marker, draining, machines } = state;
+  const { stage, marker, draining, machines, stored, replaced } = state;
+  const keys = `${stored ? ', new keys in the record' : ''}${replaced ? ', new keys in the bundle' : ''}`;
   const named = (what: string, machine: number): string => (machine === NOBODY ? '' : `, ${what} cp${machine + 1}`);
   return [
-    `${keyOf(STAGE, stage)}${named('marker', marker)}${named('draining', draining)}`,
+    `${keyOf(STAGE, stage)}${keys}${named('marker', marker)}${named('draining', draining)}`,
     ...machines.map((machine, at) => `cp${at + 1}: ${describeMachine(machine)}`),
   ];
 }
