@@ -17,7 +17,6 @@ import type {
   MachineObservation,
   NodeReading,
   PkiReading,
-  Reading,
   ServiceReading,
   TalosReading,
 } from '../rotation/observation.ts';
@@ -121,13 +120,12 @@ function toService(service: ServiceStatus | undefined): ServiceReading {
   return { running: service?.state === 'Running', healthy: service?.healthy === true };
 }
 
-async function readPlane(client: TalosMachine): Promise<{ etcd: Reading<EtcdReading>; apiServerInstance?: string }> {
+async function readPlane(client: TalosMachine): Promise<Required<Pick<TalosReading, 'etcd' | 'apiServers'>>> {
   const [etcd, containers] = await Promise.all([readingOf(() => readEtcd(client)), client.containers()]);
-  const server = containers.find(
-    (container) =>
-      container.name === 'kube-apiserver' && !container.sandbox && container.status === 'CONTAINER_RUNNING',
-  );
-  return { etcd, ...(server === undefined ? {} : { apiServerInstance: server.id.split(':').at(-1) ?? server.id }) };
+  const apiServers = containers
+    .filter(({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING')
+    .map(({ id }) => id.split(':').at(-1) ?? id);
+  return { etcd, apiServers };
 }
 
 async function readEtcd(client: TalosMachine): Promise<EtcdReading> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ago, anObservation, type ObservationOptions } from '../../test/builders/rotation.ts';
+import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
 import { decide } from './decide.ts';
 
 /** A rotation that was deleted a second ago, in Accepting. */
@@ -38,6 +38,13 @@ describe('taking the new certificate authorities back', () => {
       reason: 'Reverting',
       message: 'cp1: waiting for its kube-apiserver to come back with the old certificate authorities',
     });
+  });
+
+  it('waits for it also while the one of before runs beside the new one', () => {
+    const told = wasTold('cp1', 'Pending', { bootID: 'boot-1', apiServerInstance: 'before', appliedAt: ago(5) });
+    const except = { cp1: { stands: 'Before', instance: ['after', 'before'] } } as const;
+
+    expect(deleted({ except, status: { applied: [told] } })).toMatchObject({ kind: 'wait', reason: 'Reverting' });
   });
 
   it('goes on to the next control plane once that has restarted', () => {

@@ -135,7 +135,8 @@ function isRestarting(context: Context, machine: MachineObservation): boolean {
   const told = context.status.applied.find((each) => each.machine === machine.name && each.stage === 'Pending');
   if (told === undefined || !isKnown(machine) || told.bootID !== machine.talos.value.bootId) return false;
   const isReady = machine.apiServer?.known === true && machine.apiServer.value.ready;
-  return !isReady || machine.talos.value.apiServerInstance === told.apiServerInstance;
+  const { apiServers = [] } = machine.talos.value;
+  return !isReady || (told.apiServerInstance !== undefined && apiServers.includes(told.apiServerInstance));
 }
 
 function letGo(context: Context, why: string): Decision {

@@ -73,8 +73,12 @@ export interface TalosReading {
   /** Control planes only. */
   readonly etcdService?: ServiceReading;
   readonly etcd?: Reading<EtcdReading>;
-  /** Container id of the running kube-apiserver. */
-  readonly apiServerInstance?: string;
+  /**
+   * Container ids of the kube-apiservers that run, control planes only. Two, while
+   * the one of before is still ending: it answers on the port, and the new one
+   * starts in vain (`talos-observed`).
+   */
+  readonly apiServers?: readonly string[];
 }
 
 /** The Node object of a machine. */

@@ -113,7 +113,7 @@ export function remember(
   machine: KnownMachine,
   { apiServer }: { readonly apiServer: boolean } = { apiServer: true },
 ): CaRotationStatus['applied'] {
-  const { bootId, apiServerInstance } = machine.talos.value;
+  const { bootId, apiServers: [apiServerInstance] = [] } = machine.talos.value;
   const entry = {
     machine: machine.name,
     stage: context.stage,

@@ -130,6 +130,21 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
     });
   });
 
+  it('must be the only one: while the one of before is ending, it is what answers on the port', () => {
+    const expected = {
+      reason: 'ProvingMachine',
+      message:
+        'cp1: its kube-apiserver of before, container container-1-, still runs beside a new one; expected the new one alone',
+    };
+    for (const instance of [
+      ['container-2', 'container-1-of-before'],
+      ['container-1-of-before', 'container-2'],
+    ]) {
+      const except = { cp1: { instance } };
+      expect(ask('cp1', { targets: ['kubernetes'], except, status: { applied: [inThisBoot] } })).toEqual(expected);
+    }
+  });
+
   it('must run', () => {
     const except = { cp1: { instance: undefined } };
 

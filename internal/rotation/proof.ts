@@ -49,16 +49,19 @@ function provedAt(context: Context, machine: KnownMachine, target: TargetDescrip
 }
 
 function apiServerUnproved(context: Context, machine: KnownMachine): Blocker | undefined {
-  const { apiServerInstance, bootId } = machine.talos.value;
+  const { apiServers = [], bootId } = machine.talos.value;
   const before = appliedTo(context, machine);
   const restarts = anyTarget(context, (target) => target.restartsApiServer);
   // After a reboot everything is new, whatever the container is called.
   if (restarts && before?.apiServerInstance !== undefined && before.bootID === bootId) {
-    if (apiServerInstance === undefined) return proving(machine, 'its kube-apiserver is not running');
-    if (apiServerInstance === before.apiServerInstance) {
+    if (apiServers.length === 0) return proving(machine, 'its kube-apiserver is not running');
+    if (apiServers.includes(before.apiServerInstance)) {
+      const old = before.apiServerInstance.slice(0, 12);
       return proving(
         machine,
-        `its kube-apiserver is still container ${apiServerInstance.slice(0, 12)}; expected a new one`,
+        apiServers.length === 1
+          ? `its kube-apiserver is still container ${old}; expected a new one`
+          : `its kube-apiserver of before, container ${old}, still runs beside a new one; expected the new one alone`,
       );
     }
   }

@@ -31,7 +31,8 @@ export interface MachineOptions {
   /** It does not answer, for this reason. */
   readonly unknown?: UnknownWhy;
   readonly boot?: string;
-  readonly instance?: string | undefined;
+  /** Its running kube-apiservers. */
+  readonly instance?: string | readonly string[] | undefined;
   readonly etcd?: Partial<EtcdReading>;
   readonly etcdUnknown?: string;
   /** `/readyz` says this instead of ok. */
@@ -124,7 +125,7 @@ function controlPlaneReading(name: string, options: MachineOptions): Partial<Tal
   return {
     etcdService: { running: true, healthy: true },
     etcd,
-    ...(instance === undefined ? {} : { apiServerInstance: instance }),
+    apiServers: instance === undefined ? [] : [instance].flat(),
   };
 }
 

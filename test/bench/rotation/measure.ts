@@ -94,7 +94,7 @@ async function readConfiguration(
 }
 
 async function restartMs({ cluster, view }: Gauge, machine: RigMachine, config: string): Promise<number> {
-  const before = await view.session.talos(machine, apiServerOf);
+  const before = await view.session.talos(machine, apiServersOf);
   const begin = performance.now();
   await view.session.talos(machine, (client) =>
     client.apply({ config: Secret.of('machine-config', config), mode: 'NO_REBOOT' }),
@@ -103,8 +103,9 @@ async function restartMs({ cluster, view }: Gauge, machine: RigMachine, config: 
     `a new kube-apiserver on ${machine.name}`,
     PATIENCE_MS,
     async () => {
-      const now = await view.session.talos(machine, apiServerOf);
-      return now !== undefined && now !== before && (await isReady(cluster, machine));
+      const now = await view.session.talos(machine, apiServersOf);
+      // While the one of before is still ending, it is what answers on the port.
+      return now.length > 0 && !now.some((id) => before.includes(id)) && (await isReady(cluster, machine));
     },
     200,
   );
@@ -134,12 +135,12 @@ async function settled(gauge: Gauge): Promise<void> {
   await waitFor('every gate to hold', PATIENCE_MS, () => gauge.hold(STAGE_PROVED));
 }
 
-/** Container of the kube-apiserver that runs on a machine. */
-async function apiServerOf(client: TalosMachine): Promise<string | undefined> {
+/** Containers of the kube-apiservers that run on a machine. */
+async function apiServersOf(client: TalosMachine): Promise<string[]> {
   const containers = await client.containers();
-  return containers.find(
-    ({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING',
-  )?.id;
+  return containers
+    .filter(({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING')
+    .map(({ id }) => id);
 }
 
 /** Whether the kube-apiserver that listens on a machine now is ready; over a connection of its own. */
