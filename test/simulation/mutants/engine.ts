@@ -63,8 +63,12 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     name: 'a call may take longer than was noted',
     row: 'A5 E3 N3 P45',
     edits: [edit(APPLY, '{ deadlineMs });', '{ deadlineMs: 600_000 });')],
-    scenarios: Array.from({ length: 24 }, (_, index) =>
-      brisk('3+0', [...ALL], { seed: index + 1, faults: [{ at: 5 + (index % 12) * 3, outcome: 'late' }] }),
+    // A process that dies with the call under way; the next one believes the note. When it lands is drawn from the time that the call has.
+    scenarios: Array.from({ length: 60 }, (_, index) =>
+      brisk('1+0', ['talos'], {
+        seed: 1 + Math.floor(index / 15),
+        faults: [{ at: 4 + (index % 15), outcome: 'crash-late' }],
+      }),
     ),
   },
   {
