@@ -48,14 +48,14 @@ export const FULL: readonly Exploration[] = [
     left: ANY,
   },
   {
-    name: 'three control planes, one fault of a call, two disturbances at a time, one of which may be an old disk',
+    name: 'three control planes, two disturbances at a time, one of which may be an old disk',
     shape: shapeOf({ disturbedAtOnce: 2 }),
-    left: { calls: 1, foreign: 2, restores: 1 },
+    left: { calls: 0, foreign: 2, restores: 1 },
   },
   {
-    name: 'five control planes, one fault of a call, two disturbances by others',
+    name: 'five control planes, one fault of a call, one disturbance by others',
     shape: shapeOf({ controlPlanes: 5 }),
-    left: { calls: 1, foreign: 2, restores: 0 },
+    left: { calls: 1, foreign: 1, restores: 0 },
   },
 ];
 

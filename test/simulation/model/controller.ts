@@ -4,6 +4,7 @@ import {
   CORDON,
   configOf,
   DOING,
+  LATE,
   type Machine,
   machineAt,
   NOBODY,
@@ -150,6 +151,7 @@ function leave(state: State, { rules }: Model): readonly Decision[] {
   if (rules.stageProved && !isWhole(state)) return [];
   const leftover = state.machines.findIndex(({ cordon }) => cordon !== CORDON.open);
   if (state.stage === STAGE.Finalizing && leftover >= 0 && rules.uncordon) return [decide(DOING.leftover, leftover)];
-  // A stage takes longer than a request to Kubernetes may be late.
-  return state.machines.every(({ late }) => late === 0) ? [decide(DOING.enter)] : [];
+  // A reboot and the stages after it take longer than a cordon may be late.
+  const isOver = state.stage !== STAGE.Finalizing || state.machines.every(({ late }) => late !== LATE.cordon);
+  return isOver ? [decide(DOING.enter)] : [];
 }
