@@ -1,4 +1,5 @@
 import { withoutLostLeases } from '../conformance/talos/subject.ts';
+import { UNKNOWN } from './facts.ts';
 import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } from './recording.ts';
 
 /**
@@ -10,6 +11,7 @@ import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } fr
  * - what the machine then held, served and let in;
  * - the end: bundle, boots, Nodes, configurations, facts and what Kubernetes publishes.
  *
+ * A fact that could not be found out on the real machine (`?` before the first effect) is not compared.
  * A recording out of a trail alone has nothing of its machines: then the order is compared, and no more.
  *
  * What may differ, and why:
@@ -23,7 +25,7 @@ import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } fr
  *   time, as on a busy host.
  */
 export function differences(recorded: Recording, replayed: WatchedRecording): string[] {
-  return [
+  const found = [
     ...differ('the cluster', clusterOf(recorded), clusterOf(replayed)),
     ...orderDifferences(recorded.steps, replayed.steps),
     ...misplaced(recorded.steps, 'recorded'),
@@ -32,6 +34,10 @@ export function differences(recorded: Recording, replayed: WatchedRecording): st
     ...effectDifferences(recorded.steps, replayed.steps),
     ...(recorded.end === undefined ? [] : endDifferences(recorded.end, replayed.end)),
   ];
+  const unknown = Object.values(recorded.before ?? {}).flatMap((facts) =>
+    Object.keys(facts).filter((name) => facts[name] === UNKNOWN),
+  );
+  return found.filter((each) => !unknown.some((name) => each.includes(`: ${name}: recorded `)));
 }
 
 function clusterOf({ talosVersion, shape, machines, options }: Recording): Facts {
