@@ -9,6 +9,7 @@ import {
   planDrain,
   podsOnNode,
   readAggregatorAuth,
+  readLease,
   readTalosAccess,
   readWorkload,
   rolloutState,
@@ -34,6 +35,8 @@ export interface KubernetesInput {
   readonly session: Session;
   /** Control planes to ask, those that are ready first. */
   readonly ask: readonly MachineRef[];
+  /** Names of the machines. */
+  readonly machines: readonly string[];
   readonly needs: Needs;
   readonly operation: TalosOperation;
   /** How much the wall clock is ahead of the operation's time, milliseconds; 0 where it is behind. */
@@ -52,17 +55,19 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
   const published = operation.status.conditions.find(
     (each) => each.type === 'RootCaPublished' && each.status === 'True',
   );
-  const [authentication, roots, stalePods, talosAccess, draining, unreadyControlPlanePods] = await Promise.all([
-    read(needs.authentication, readAuthentication),
-    read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
-    read(needs.stalePods && published !== undefined, (client) =>
-      // Pods tell the wall clock's time; one too many is listed rather than one too few.
-      readStale(client, operation, Date.parse(published?.lastTransitionTime ?? '') + input.aheadMs),
-    ),
-    read(needs.talosAccess, (client) => readAccess(client, talosCas)),
-    read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
-    read(needs.controlPlanePods, readUnready),
-  ]);
+  const [authentication, roots, stalePods, talosAccess, draining, unreadyControlPlanePods, controllerManager] =
+    await Promise.all([
+      read(needs.authentication, readAuthentication),
+      read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
+      read(needs.stalePods && published !== undefined, (client) =>
+        // Pods tell the wall clock's time; one too many is listed rather than one too few.
+        readStale(client, operation, Date.parse(published?.lastTransitionTime ?? '') + input.aheadMs),
+      ),
+      read(needs.talosAccess, (client) => readAccess(client, talosCas)),
+      read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
+      read(needs.controlPlanePods, readUnready),
+      read(needs.controllerManager, (client) => readControllerManager(client, input.machines)),
+    ]);
   return {
     ...(authentication === undefined ? {} : { authentication }),
     ...(roots === undefined ? {} : { rootCa: roots }),
@@ -70,6 +75,7 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
     ...(talosAccess === undefined ? {} : { talosAccess }),
     ...(draining === undefined ? {} : { draining }),
     ...(unreadyControlPlanePods === undefined ? {} : { unreadyControlPlanePods }),
+    ...(controllerManager === undefined ? {} : { controllerManager }),
   };
 }
 
@@ -92,6 +98,13 @@ async function readAccess(client: KubeClient, authorities: readonly Certificate[
     const issuer = authorities.find((each) => certificate !== undefined && signedBy(certificate, each));
     return { name: `${namespace}/${name}`, pods, ...(issuer === undefined ? {} : { issuer: issuer.fingerprint }) };
   });
+}
+
+/** The holder of the Lease is the host name and a UUID; the name of a Node may be longer than that of its host. */
+async function readControllerManager(client: KubeClient, machines: readonly string[]): Promise<string | undefined> {
+  const lease = await readLease(client, { namespace: 'kube-system', name: 'kube-controller-manager' });
+  const host = lease?.holder.replace(/_[^_]*$/, '') ?? '';
+  return machines.find((name) => name === host || name.startsWith(`${host}.`));
 }
 
 async function readAuthentication(client: KubeClient): Promise<AuthenticationReading> {

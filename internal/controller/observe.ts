@@ -79,6 +79,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const kubernetes = await observeKubernetes({
     session,
     ask: [...ready, ...machines.filter((machine) => machine.role === 'controlplane' && !ready.includes(machine))],
+    machines: machines.map(({ name }) => name),
     needs,
     operation,
     aheadMs: Math.max(0, ports.clock.now() - memory.time.now(operation)),

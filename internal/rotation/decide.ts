@@ -87,6 +87,7 @@ export function needsOf({ operation, store }: Pick<Observation, 'operation' | 's
     rootCa: isAsked('rootCa'),
     stalePods: isAsked('stalePods'),
     talosAccess: isAsked('talosAccess'),
+    controllerManager: isAsked('controllerManager'),
     draining: caRotation.etcdDraining,
     controlPlanePods: stage !== 'Done',
     refusals: stage === 'Finalizing' && store.bundleReplaced,

@@ -118,6 +118,8 @@ export interface KubernetesObservation {
   readonly stalePods?: Reading<readonly StaleWorkload[]>;
   /** Secrets with which programs in the cluster call the Talos API. */
   readonly talosAccess?: Reading<readonly TalosAccessReading[]>;
+  /** The machine whose kube-controller-manager leads, and so signs what kubelets ask for; absent value where none of these does. */
+  readonly controllerManager?: Reading<string | undefined>;
   /** Pods still to be moved off the control plane that is being drained, with what holds them. */
   readonly draining?: Reading<readonly { readonly pod: string; readonly heldBy?: string }[]>;
   /** Control plane pods that are not Ready, e.g. `kube-scheduler-cp1`. */
@@ -198,6 +200,7 @@ export interface Needs {
   readonly rootCa: boolean;
   readonly stalePods: boolean;
   readonly talosAccess: boolean;
+  readonly controllerManager: boolean;
   /** Name of the control plane whose pods are to be listed. */
   readonly draining: string | undefined;
   readonly controlPlanePods: boolean;

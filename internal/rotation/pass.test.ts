@@ -92,6 +92,24 @@ describe('a pass', () => {
       ).toMatchObject({ effect: { kind: 'apply-config', machine: 'w1', stage: 'Dropping' } });
     });
 
+    it('tells the control plane last whose kube-controller-manager signs for kubelets', () => {
+      const kubernetes = { controllerManager: { known: true, value: 'cp1' } } as const;
+      const at = (...told: string[]) =>
+        decide(atStart('Dropping', { workers: 0, kubernetes, except: done('Dropping', ...told) }));
+
+      expect(at()).toMatchObject({ effect: { machine: 'cp2' } });
+      expect(at('cp2')).toMatchObject({ effect: { machine: 'cp3' } });
+      expect(at('cp2', 'cp3')).toMatchObject({ effect: { machine: 'cp1' } });
+    });
+
+    it('goes by name where nobody is known to lead', () => {
+      const unknown = { known: false, why: 'failed', message: 'timeout' } as const;
+      for (const controllerManager of [unknown, { known: true, value: undefined } as const]) {
+        const observation = atStart('Dropping', { workers: 0, kubernetes: { controllerManager } });
+        expect(decide(observation)).toMatchObject({ effect: { machine: 'cp1' } });
+      }
+    });
+
     it('tells workers everything at once where the Kubernetes CA is all that they hold', () => {
       const decision = decide(atStart('Dropping', { targets: ['kubernetes', 'etcd'] }));
 

@@ -40,10 +40,21 @@ function passControlPlanes(context: Context): Decision | undefined {
   const blocker = told.map((machine) => unproved(context, machine)).find((each) => each !== undefined);
   if (blocker !== undefined) return hold(context, blocker);
   const behind = all.filter((machine) => isBehind(context, machine));
-  const next = behind.find((machine) => isLeftBehind(context, machine)) ?? behind[0];
+  const next = behind.find((machine) => isLeftBehind(context, machine)) ?? firstOf(context, behind);
   if (next === undefined) return undefined;
   const gate = inTheWay(context, next);
   return gate === undefined ? tell(context, [next]) : hold(context, gate);
+}
+
+/**
+ * Whoever signs for kubelets comes last, where kubelets are about to ask for a
+ * certificate: after its kube-controller-manager has restarted there is none for
+ * some 15 s, and a kubelet that waits for one cannot restart its kube-apiserver (`talos-observed`).
+ */
+function firstOf({ observation }: Context, behind: readonly KnownMachine[]): KnownMachine | undefined {
+  const { controllerManager } = observation.kubernetes;
+  const signer = controllerManager?.known === true ? controllerManager.value : undefined;
+  return behind.find((machine) => machine.name !== signer) ?? behind[0];
 }
 
 /** The targets that workers are told of before control planes are. */

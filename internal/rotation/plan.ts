@@ -35,6 +35,8 @@ export interface PlanStage {
   readonly toldFirst?: { readonly titles: readonly string[]; readonly machines: readonly (readonly string[])[] };
   /** Machines in the order in which they are told, those of one inner list at the same time; empty where nobody is. */
   readonly told: readonly (readonly string[])[];
+  /** Of the control planes, which comes last whatever the order says; absent where none does. */
+  readonly last?: string;
   /** Control planes that are rebooted, in order. */
   readonly reboots: readonly string[];
   /** Whether each of those reboots is skipped where a probe proves that it is not needed. */
@@ -120,6 +122,9 @@ function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: 
     done: context.stage !== name && isAtLeast(context.stage, name),
     ...(toldFirst === undefined ? {} : { toldFirst }),
     told,
+    ...(told.length > 0 && context.targets.some((target) => target.needs[name]?.includes('controllerManager'))
+      ? { last: 'the one whose kube-controller-manager leads' }
+      : {}),
     reboots: reboots.map((machine) => machine.name),
     rebootsSkippable,
     waits: waits.map((wait) => wait.text),

@@ -52,7 +52,7 @@ describe('planText', () => {
 
     assert.ok(
       text.includes(
-        '\n    told first, of the Kubernetes API CA alone: w1, w2\n    told in this order: cp1, cp2, cp3, w1, w2\n',
+        '\n    told first, of the Kubernetes API CA alone: w1, w2\n    told in this order: cp1, cp2, cp3, w1, w2; of control planes last: the one whose kube-controller-manager leads\n',
       ),
       text,
     );

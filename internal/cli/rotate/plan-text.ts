@@ -42,7 +42,11 @@ function stageLines(stage: PlanStage): string[] {
       : [
           `    told first, of the ${stage.toldFirst.titles.join(' and the ')} alone: ${orderText(stage.toldFirst.machines)}`,
         ]),
-    ...(stage.told.length === 0 ? [] : [`    told in this order: ${orderText(stage.told)}`]),
+    ...(stage.told.length === 0
+      ? []
+      : [
+          `    told in this order: ${orderText(stage.told)}${stage.last === undefined ? '' : `; of control planes last: ${stage.last}`}`,
+        ]),
     ...(stage.reboots.length === 0
       ? []
       : [

@@ -4,7 +4,10 @@ import type { Step } from '../context.ts';
 import type { Needs, PkiReading, TargetMaterial } from '../observation.ts';
 
 /** A reading that is made only when a target asks for it. */
-export type ReadingName = keyof Pick<Needs, 'etcdServed' | 'authentication' | 'rootCa' | 'stalePods' | 'talosAccess'>;
+export type ReadingName = keyof Pick<
+  Needs,
+  'etcdServed' | 'authentication' | 'rootCa' | 'stalePods' | 'talosAccess' | 'controllerManager'
+>;
 
 /** Stages in which machines carry a configuration of their own. */
 export type ConfigStage = 'Accepting' | 'Issuing' | 'Dropping';

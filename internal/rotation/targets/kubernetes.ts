@@ -31,7 +31,7 @@ export const kubernetes: TargetDescriptor = {
     'Pods that read the root CA once, at their start, must be restarted before Dropping: they are listed in Issuing, or restarted for you with --restart-workloads.',
     'Every kubeconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
   ],
-  needs: { Issuing: ['rootCa', 'stalePods'], Finalizing: ['authentication'] },
+  needs: { Issuing: ['rootCa', 'stalePods'], Dropping: ['controllerManager'], Finalizing: ['authentication'] },
   settle: {
     Issuing: [rootCaPublished, workloadsRestarted],
     Finalizing: [authenticationReset],

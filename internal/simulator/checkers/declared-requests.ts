@@ -9,6 +9,7 @@ const DECLARED: readonly RegExp[] = [
   /^GET \/api\/v1\/namespaces\/[^/]+\/pods(\/[^/]+)?$/,
   /^POST \/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+\/eviction$/,
   /^GET \/apis\/coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases$/,
+  /^GET \/apis\/coordination\.k8s\.io\/v1\/namespaces\/kube-system\/leases\/kube-controller-manager$/,
   /^(GET|DELETE) \/api\/v1\/namespaces\/kube-system\/configmaps\/extension-apiserver-authentication$/,
   /^GET \/apis\/apps\/v1\/(replicasets|deployments|daemonsets|statefulsets)$/,
   /^(GET|PATCH) \/apis\/apps\/v1\/namespaces\/[^/]+\/(deployments|daemonsets|statefulsets)\/[^/]+$/,
