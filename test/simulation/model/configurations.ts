@@ -13,6 +13,7 @@ const ETCD: Shape = {
   handOff: false,
   restartsPods: false,
   probeFails: false,
+  signerLast: false,
   disturbedAtOnce: 1,
 };
 
@@ -36,6 +37,11 @@ export const SMALL: readonly Exploration[] = [
     name: 'three control planes, one disturbance by others, which may be an old disk',
     shape: shapeOf({ handOff: true, restartsPods: true }),
     left: { calls: 0, foreign: 1, restores: 1 },
+  },
+  {
+    name: 'three control planes that drop the Kubernetes CA in any order, one fault of a call',
+    shape: shapeOf({ restartsPods: true, signerLast: true }),
+    left: { calls: 1, foreign: 0, restores: 0 },
   },
 ];
 

@@ -72,18 +72,20 @@ function ofStage(state: State, model: Model): readonly Decision[] {
   return afterIssuing(state, model);
 }
 
-/** Whoever was told is proved; then the first that is behind is told. */
-function pass(state: State, { rules }: Model): readonly Decision[] | undefined {
+/** Whoever was told is proved; then the first that is behind is told, or any where the order goes by who signs for kubelets. */
+function pass(state: State, { rules, shape }: Model): readonly Decision[] | undefined {
   if (!state.machines.every(isKnown)) return [];
   const behind = (machine: Machine): number => stagesBehind(state, machine);
   const isUnproved = state.machines.some((machine) => behind(machine) <= 0 && !isProved(machine));
   if (isUnproved && rules.proofBetweenMachines) return rules.stageProved ? [] : undefined;
   // One that was left two stages behind cannot be well before it is told: it comes first, and the others have to be.
   const left = state.machines.findIndex((machine) => behind(machine) > 1);
-  const next = left >= 0 ? left : state.machines.findIndex((machine) => behind(machine) > 0);
-  if (next < 0) return undefined;
+  const all = state.machines.flatMap((machine, at) => (behind(machine) > 0 ? [at] : []));
+  if (all.length === 0) return undefined;
+  const isAny = shape.signerLast && state.stage === STAGE.Dropping;
+  const next = left >= 0 ? [left] : all.slice(0, isAny ? all.length : 1);
   const leftOut = left >= 0 ? (each: Machine) => behind(each) > 1 : undefined;
-  return !rules.proofBetweenMachines || isWhole(state, leftOut) ? [decide(DOING.apply, next)] : [];
+  return !rules.proofBetweenMachines || isWhole(state, leftOut) ? next.map((each) => decide(DOING.apply, each)) : [];
 }
 
 /**

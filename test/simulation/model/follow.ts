@@ -25,6 +25,7 @@ export function modelOf({ controlPlanes, targets, happenings = [] }: Scenario): 
     controlPlanes,
     handOff: isOneOf('talos', 'kubernetes'),
     restartsPods: isOneOf('kubernetes', 'kubernetes-aggregator'),
+    signerLast: isOneOf('kubernetes'),
     probeFails: happenings.length > 0,
     disturbedAtOnce: controlPlanes,
   });

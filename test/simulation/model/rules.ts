@@ -84,6 +84,8 @@ export interface Shape {
   readonly restartsPods: boolean;
   /** Whether the probe of the leaf that etcd serves can fail, so that machines are rebooted after Issuing as well. */
   readonly probeFails: boolean;
+  /** Whether the one that signs for kubelets is told last in Dropping. Who that is, is not in the model: any may be. */
+  readonly signerLast: boolean;
   /** How many machines others disturb at a time. */
   readonly disturbedAtOnce: number;
 }
