@@ -101,9 +101,9 @@ export function createClusterView({ store, connections, clock, endpoints: given 
 }
 
 /** Asks one machine after the other; throws what the last one said where none answers. */
-async function firstAnswer<T>(
-  machines: readonly ListedMachine[],
-  ask: (machine: ListedMachine) => Promise<T>,
+export async function firstAnswer<Machine, T>(
+  machines: readonly Machine[],
+  ask: (machine: Machine) => Promise<T>,
 ): Promise<T> {
   let last: unknown = new CliError('unreachable', 'the cluster has no control plane that could be asked');
   for (const machine of machines) {

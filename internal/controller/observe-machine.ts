@@ -121,11 +121,15 @@ function toService(service: ServiceStatus | undefined): ServiceReading {
 }
 
 async function readPlane(client: TalosMachine): Promise<Required<Pick<TalosReading, 'etcd' | 'apiServers'>>> {
-  const [etcd, containers] = await Promise.all([readingOf(() => readEtcd(client)), client.containers()]);
-  const apiServers = containers
+  const [etcd, apiServers] = await Promise.all([readingOf(() => readEtcd(client)), runningApiServers(client)]);
+  return { etcd, apiServers };
+}
+
+/** Container ids of the kube-apiservers that run on a control plane; two while the one of before is still ending. */
+export async function runningApiServers(client: TalosMachine): Promise<string[]> {
+  return (await client.containers())
     .filter(({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING')
     .map(({ id }) => id.split(':').at(-1) ?? id);
-  return { etcd, apiServers };
 }
 
 async function readEtcd(client: TalosMachine): Promise<EtcdReading> {

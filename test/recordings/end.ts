@@ -1,4 +1,5 @@
 import { CA_TARGETS, type CaStage } from '../../api/v1alpha1/index.ts';
+import { firstAnswer } from '../../internal/cli/cluster-view.ts';
 import { caOf, type SecretsBundle } from '../../pkg/bundle/index.ts';
 import { type KubeClient, listNodes, listRootCas, readAggregatorAuth, whyNotReady } from '../../pkg/kube/index.ts';
 import { type CaChange, renderStage } from '../../pkg/machineconfig/index.ts';
@@ -77,19 +78,4 @@ async function readPublished(client: KubeClient, { roles }: Observer): Promise<R
     clientCas: roles.list('kubernetes', auth?.clientCas ?? []),
     requestHeaderCas: roles.list('kubernetes-aggregator', auth?.requestHeaderCas ?? []),
   };
-}
-
-async function firstAnswer<T>(
-  planes: readonly WatchedMachine[],
-  ask: (machine: WatchedMachine) => Promise<T>,
-): Promise<T> {
-  let last: unknown = new Error('there is no control plane to ask');
-  for (const machine of planes) {
-    try {
-      return await ask(machine);
-    } catch (error) {
-      last = error;
-    }
-  }
-  throw last;
 }

@@ -4,14 +4,13 @@ import { performance } from 'node:perf_hooks';
 import { CA_TARGETS, type OperationSpec } from '../../../api/v1alpha1/index.ts';
 import { type ClusterView, createClusterView } from '../../../internal/cli/cluster-view.ts';
 import { draftOperation } from '../../../internal/cli/operations.ts';
-import { createConnections } from '../../../internal/controller/index.ts';
+import { createConnections, runningApiServers } from '../../../internal/controller/index.ts';
 import { DEFAULT_SETTINGS, firstBlocker, type Gate } from '../../../internal/rotation/context.ts';
 import { contextOf } from '../../../internal/rotation/decide.ts';
 import { AFTER_REBOOT, STAGE_PROVED } from '../../../internal/rotation/gates/index.ts';
 import { createSystemClock } from '../../../pkg/clock/index.ts';
 import { renderStage } from '../../../pkg/machineconfig/index.ts';
 import { createCa, Secret } from '../../../pkg/pki/index.ts';
-import type { TalosMachine } from '../../../pkg/talos/index.ts';
 import { createMemoryStore } from '../../builders/memory-store.ts';
 import { credentialsIn } from '../../e2e/kubeconfig-credentials.ts';
 import type { Say } from '../../support/clock-lines.ts';
@@ -94,7 +93,7 @@ async function readConfiguration(
 }
 
 async function restartMs({ cluster, view }: Gauge, machine: RigMachine, config: string): Promise<number> {
-  const before = await view.session.talos(machine, apiServersOf);
+  const before = await view.session.talos(machine, runningApiServers);
   const begin = performance.now();
   await view.session.talos(machine, (client) =>
     client.apply({ config: Secret.of('machine-config', config), mode: 'NO_REBOOT' }),
@@ -103,7 +102,7 @@ async function restartMs({ cluster, view }: Gauge, machine: RigMachine, config: 
     `a new kube-apiserver on ${machine.name}`,
     PATIENCE_MS,
     async () => {
-      const now = await view.session.talos(machine, apiServersOf);
+      const now = await view.session.talos(machine, runningApiServers);
       // While the one of before is still ending, it is what answers on the port.
       return now.length > 0 && !now.some((id) => before.includes(id)) && (await isReady(cluster, machine));
     },
@@ -133,14 +132,6 @@ async function bootMs(gauge: Gauge, machine: RigMachine): Promise<number> {
 /** Not measured: every measurement starts on a cluster that is quiet. */
 async function settled(gauge: Gauge): Promise<void> {
   await waitFor('every gate to hold', PATIENCE_MS, () => gauge.hold(STAGE_PROVED));
-}
-
-/** Containers of the kube-apiservers that run on a machine. */
-async function apiServersOf(client: TalosMachine): Promise<string[]> {
-  const containers = await client.containers();
-  return containers
-    .filter(({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING')
-    .map(({ id }) => id);
 }
 
 /** Whether the kube-apiserver that listens on a machine now is ready; over a connection of its own. */
