@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { builtIchor } from '../support/built-ichor.ts';
 
 /** One number beside what it is held against. */
 export interface BenchRow {
@@ -15,8 +15,7 @@ const ROUNDS = 21;
 
 /** How long `ichor version` takes from start to end, built, against a Node that does nothing. */
 export async function run(): Promise<BenchRow[]> {
-  const program = fileURLToPath(new URL('../../dist/ichor.js', import.meta.url));
-  if (!existsSync(program)) time([fileURLToPath(new URL('../../build.ts', import.meta.url))]);
+  const program = await builtIchor();
   const bare: number[] = [];
   const ours: number[] = [];
   // One after the other, so that both see the same load.

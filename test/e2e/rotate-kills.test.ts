@@ -66,7 +66,7 @@ const MOMENTS: readonly Moment[] = [
 
 describeReal('four CAs of 3+1, with the process killed again and again', NEEDS, () => {
   it(`ends as if it had not been killed ${MOMENTS.length} times`, async () => {
-    await buildIchor();
+    const program = await buildIchor();
     await using cluster = await talosCluster({ controlPlanes: 3, workers: 1, name: 'kills31' });
     await pinPod(cluster, 'cp1');
     await using directory = await operatorDirectory(cluster);
@@ -81,7 +81,7 @@ describeReal('four CAs of 3+1, with the process killed again and again', NEEDS, 
     for (const moment of MOMENTS) {
       await runUntilKilled(directory.path, args, moment);
       console.info(`killed: ${momentText(moment)}`);
-      for (const { name, new: fingerprint } of await certificatesIn(directory.path)) {
+      for (const { name, new: fingerprint } of await certificatesIn(program, directory.path)) {
         // One set of keys from the first to the last.
         expect(certificates.get(name) ?? fingerprint).toBe(fingerprint);
         certificates.set(name, fingerprint);
@@ -116,9 +116,11 @@ describeReal('four CAs of 3+1, with the process killed again and again', NEEDS, 
 });
 
 /** The fingerprints that the operation has frozen; none before it has looked at its record. */
-async function certificatesIn(directory: string): Promise<readonly { readonly name: string; readonly new: string }[]> {
+async function certificatesIn(
+  program: string,
+  directory: string,
+): Promise<readonly { readonly name: string; readonly new: string }[]> {
   const args = ['operation', 'get', '--dir', directory, '-o', 'json'];
-  const program = join(import.meta.dirname, '..', '..', 'dist', 'ichor.js');
   const operation = JSON.parse(await output(process.execPath, [program, ...args], { env: { HOME: directory } })) as {
     readonly status: { readonly caRotation: { readonly certificates: { name: string; new: string }[] } };
   };

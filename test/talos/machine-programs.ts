@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isFrozen } from '../support/frozen.ts';
 import { type CgroupVersion, cgroupProcesses, kill } from './host/cgroups.ts';
 import { waitFor } from './wait.ts';
 
@@ -22,7 +23,6 @@ export function programsOf(name: string, group: string, cgroups: CgroupVersion):
       const found = pids(program);
       if (found.length === 0) throw new Error(`no process of ${program} runs on ${name}`);
       for (const pid of found) kill(pid, 'SIGSTOP');
-      // Threads stop one after the other.
       await waitFor(`${program} on ${name} to stop`, 60_000, () => found.every(isFrozen), 10);
       return found.length;
     },
@@ -41,11 +41,6 @@ function isProgram(pid: number, program: string): boolean {
   if (basename(started) === program) return true;
   const file = basename(readLink(`/proc/${pid}/exe`));
   return file === program || file === `${program}.real` || (program === 'machined' && started === '/sbin/init');
-}
-
-function isFrozen(pid: number): boolean {
-  const stat = read(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
 }
 
 function read(path: string): string {

@@ -13,6 +13,7 @@ import {
   whoAmI,
 } from '../../../pkg/kube/index.ts';
 import { createCa, issueLeaf, kubernetesAdminProfile } from '../../../pkg/pki/index.ts';
+import { isFrozen } from '../../support/frozen.ts';
 import { describeReal } from '../../support/real.ts';
 import { type ControlPlane, kubeconfigOf, startControlPlane } from './control-plane.ts';
 
@@ -209,7 +210,9 @@ describeReal('our client on a real API server', { tools: ['etcd', 'kube-apiserve
     await whoAmI(asking);
     const server = own.apiServers[0];
 
+    const pid = server?.process.child.pid ?? 0;
     server?.process.child.kill('SIGSTOP');
+    await expect.poll(() => isFrozen(pid), { timeout: 10_000 }).toBe(true);
     const frozen = await whoAmI(asking, { deadlineMs: 500 }).catch((error: unknown) => error);
     const frozenFresh = await whoAmI(asking, { deadlineMs: 15_000, fresh: true }).catch((error: unknown) => error);
     server?.process.child.kill('SIGCONT');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubeconfigText } from '../../../internal/lab/credentials.ts';
+import { untilListening } from '../../../internal/lab/listening.ts';
 import { type Certificate, type CertificateAndKey, createCa } from '../../../pkg/pki/index.ts';
 import { aKubeLab, type KubeLab } from '../../builders/kube-lab.ts';
 import { describeReal } from '../../support/real.ts';
@@ -204,24 +205,28 @@ describeReal('kubectl against a lab', { tools: ['kubectl'] }, () => {
     const next = await createCa('kubernetes', { now: Date.now(), backdateMs: 60_000 });
     const { certificate } = lab.bundle.kubernetes;
     const both = [certificate, next.certificate];
-    const ready = () =>
-      lab.until(() =>
-        lab.lab.world
-          .planes()
-          .every(({ plane }) => (plane?.apiServer.readyAt ?? Infinity) < lab.lab.world.clock.monotonic()),
-      );
-    await login('admin', lab.admin, both);
-    for (const stage of ['Accepting', 'Issuing'] as const) {
+    const apiServers = () => lab.lab.world.planes().flatMap(({ plane }) => plane?.apiServer ?? []);
+    /** Until every API server has been started anew and takes requests: it is away for a moment some time after the change. */
+    const enter = async (stage: 'Accepting' | 'Issuing' | 'Dropping') => {
+      const before = apiServers().map(({ instance }) => instance);
       await lab.rotate('kubernetes', next, stage);
-      await ready();
-    }
+      await lab.until(() =>
+        apiServers().every(
+          ({ instance, readyAt }, index) =>
+            instance > (before[index] ?? 0) && readyAt <= lab.lab.world.clock.monotonic(),
+        ),
+      );
+      await untilListening(lab.machine('cp1').address, 6443);
+    };
+    await login('admin', lab.admin, both);
+    await enter('Accepting');
+    await enter('Issuing');
     const profile = { subject: { cn: 'admin', o: ['system:masters'] }, usages: ['client'] as const, now: Date.now() };
     await login('new', await lab.lab.certificates.issue(next.certificate.fingerprint, profile), [next.certificate]);
     expect(await kubectl('get nodes')).toMatchObject({ code: 0 });
     expect(await kubectl('get nodes', { as: 'new' })).toMatchObject({ code: 0 });
 
-    await lab.rotate('kubernetes', next, 'Dropping');
-    await ready();
+    await enter('Dropping');
 
     expect(await kubectl('get nodes')).toMatchObject({
       code: 1,
