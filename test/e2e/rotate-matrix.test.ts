@@ -87,7 +87,7 @@ function matrixOn({ shape, contract, targets, controlPlanes }: (typeof CASES)[nu
     await expectHealthy(cluster);
     await expectValidConfigurations(cluster);
     await expectOldRefused(cluster, before, combination);
-    rows.push({
+    const row = {
       cluster: `${controlPlanes}+0, ${shape}`,
       targets: name,
       seconds: Math.round(rotation.wallMs / 1000),
@@ -95,7 +95,10 @@ function matrixOn({ shape, contract, targets, controlPlanes }: (typeof CASES)[nu
       requests,
       failed,
       longestStallMs,
-    });
+    };
+    rows.push(row);
+    // The table comes after hours; a run that is cut short has said this much.
+    console.info(cellsOf(row).join(', '));
   });
 }
 
@@ -108,9 +111,9 @@ function combinationsOf(targets: readonly CaTarget[]): CaTarget[][] {
 /** The rotations that ended well, as Markdown. */
 function tableOf(all: readonly Row[]): string {
   const head = ['cluster', 'targets', 'wall', 'reboots', 'requests', 'failed', 'longest stall'];
-  const cells = all.map(({ cluster, targets, seconds, reboots, requests, failed, longestStallMs }) => [
-    ...[cluster, targets, `${seconds} s`],
-    ...[reboots, requests, failed, `${longestStallMs} ms`],
-  ]);
-  return [head, head.map(() => '---'), ...cells].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  return [head, head.map(() => '---'), ...all.map(cellsOf)].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+function cellsOf({ cluster, targets, seconds, reboots, requests, failed, longestStallMs }: Row): (string | number)[] {
+  return [cluster, targets, `${seconds} s`, reboots, requests, failed, `${longestStallMs} ms`];
 }
