@@ -285,9 +285,14 @@ describe('the step hand-off', () => {
 
 describe('the step machine-off', () => {
   const refuse: Script = async (args, _world, run) => {
-    run.print(args[0] === 'cluster' ? 'error: cp3 does not answer' : '{"items":[]}');
+    run.print(args[0] === 'cluster' ? 'error: cp3 does not answer' : listOf('Completed'));
     return args[0] === 'cluster' ? 4 : 0;
   };
+  /** One operation in that phase, which was in others before. */
+  const listOf = (phase: string): string =>
+    JSON.stringify({
+      items: [{ metadata: { name: 'rotate-1' }, status: { phase, history: [{ phase: 'Pending' }, { phase }] } }],
+    });
 
   it('switches one control plane off and on, and sees the refusal', async () => {
     const { context, world } = aLane(refuse);
@@ -319,6 +324,21 @@ describe('the step machine-off', () => {
     assert.ok(found.includes('ichor refuses to start'), found.join('\n'));
     assert.deepEqual(world.silent, []);
   });
+
+  for (const phase of ['Pending', 'InProgress', 'Paused']) {
+    it(`sees an operation that is left ${phase}`, async () => {
+      const { context } = aLane(async (args, world, run) => {
+        if (args[0] === 'cluster') return await refuse(args, world, run);
+        run.print(listOf(phase));
+        return 0;
+      });
+      const power = { off: async () => undefined, on: async () => undefined };
+
+      const found = await failures(machineOff, { ...context, power });
+
+      assert.ok(found.includes('no operation is left'), found.join('\n'));
+    });
+  }
 
   it('is not done where nobody can switch anything', async () => {
     const { context } = aLane(refuse);
