@@ -85,7 +85,7 @@ export function rotateAllSuite(given: () => TalosCluster): void {
       const { traffic } = rotation;
       console.info(`traffic: ${JSON.stringify({ ...traffic, examples: undefined })}`);
 
-      expect(traffic.failed, traffic.examples.join('\n')).toBe(0);
+      expect(traffic.failed, traffic.failures.join('\n')).toBe(0);
       expect(traffic.lostWrites).toBe(0);
       expect(traffic.allDown.times).toBe(0);
     });

@@ -70,7 +70,7 @@ describeReal('the etcd CA of three control planes, with the process killed again
     expect(cluster.machines.map((machine) => machine.boots() - (before.boots[machine.name] ?? 0))).toEqual([2, 2, 2]);
     const report = await traffic.stop();
     console.info(`traffic: ${JSON.stringify({ ...report, examples: undefined })}`);
-    expect(report.failed, report.examples.join('\n')).toBe(0);
+    expect(report.failed, report.failures.join('\n')).toBe(0);
     expect(report.lostWrites).toBe(0);
     await expectHealthy(cluster);
     await expectOldRefused(cluster, before, ['etcd']);

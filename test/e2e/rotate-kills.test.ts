@@ -106,7 +106,7 @@ describeReal('four CAs of 3+1, with the process killed again and again', NEEDS, 
     const asked = readAudit(directory.path).filter((entry) => entry.effect === 'reboot' && entry.phase === 'before');
     expect(asked.length).toBeLessThanOrEqual(7);
     const report = await traffic.stop();
-    expect(report.failed, report.examples.join('\n')).toBe(0);
+    expect(report.failed, report.failures.join('\n')).toBe(0);
     expect(report.lostWrites).toBe(0);
     expect(report.allDown.times).toBe(0);
     await expectHealthy(cluster);

@@ -80,10 +80,10 @@ function matrixOn({ shape, contract, targets, controlPlanes }: (typeof CASES)[nu
     expectNothingLeft(directory.path);
     const boots = cluster.machines.map((machine) => machine.boots() - (before.boots[machine.name] ?? 0));
     expect(boots).toEqual(cluster.machines.map(() => (combination.includes('etcd') ? 2 : 0)));
-    const { requests, failed, longestStallMs, lostWrites, examples } = rotation.traffic;
+    const { requests, failed, longestStallMs, lostWrites, failures } = rotation.traffic;
     expect(lostWrites).toBe(0);
     // A single API server is away while it restarts; of three, one always answers.
-    if (controlPlanes > 1) expect(failed, examples.join('\n')).toBe(0);
+    if (controlPlanes > 1) expect(failed, failures.join('\n')).toBe(0);
     await expectHealthy(cluster);
     await expectValidConfigurations(cluster);
     await expectOldRefused(cluster, before, combination);

@@ -18,6 +18,8 @@ export function summaryOf(rotation: ObservedRotation, reboots: readonly (readonl
     `Requests: ${traffic.requests}, failed ${traffic.failed}, first attempts that failed ${traffic.retried}, lost writes ${traffic.lostWrites}`,
     `Longest stall of a client: ${seconds(traffic.longestStallMs)}`,
     `Moments without any API server: ${traffic.allDown.times} (${seconds(traffic.allDown.totalMs)})`,
+    ...traffic.silentSince.map((time) => `  none answered from ${time} on`),
+    ...(traffic.failures.length === 0 ? [] : ['First failures:', ...traffic.failures.map((line) => `  ${line}`)]),
     `Engine: ${seconds(rotation.cpuMs)} CPU, at most ${Math.round(rotation.peakRssBytes / 1e6)} MB resident`,
     '',
   ].join('\n');

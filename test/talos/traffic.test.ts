@@ -74,6 +74,8 @@ describe('steady traffic', () => {
       allDown: { times: 0, totalMs: 0, longestMs: 0 },
       noneReady: { times: 0, totalMs: 0, longestMs: 0 },
       examples: [],
+      failures: [],
+      silentSince: [],
     });
   });
 
@@ -113,7 +115,11 @@ describe('steady traffic', () => {
 
     const report = await traffic.stop();
 
+    expect(report.failures[0]).toMatch(
+      /^20\S+Z (GET|PATCH) \/api\S+: https\S+: status 503.*; https\S+: status 503.*, in \d+ ms$/,
+    );
     expect(report.allDown).toEqual({ times: 0, totalMs: 0, longestMs: 0 });
+    expect(report.silentSince).toEqual([]);
     expect(report.noneReady.times).toBe(1);
     expect(report.noneReady.longestMs).toBeGreaterThan(0);
     expect(report.noneReady.totalMs).toBe(report.noneReady.longestMs);
@@ -128,7 +134,9 @@ describe('steady traffic', () => {
 
     await waitFor('an outage', 60_000, () => traffic.report().allDown.longestMs > 500, 10);
 
-    expect((await traffic.stop()).allDown.times).toBe(1);
+    const { allDown, silentSince } = await traffic.stop();
+    expect(allDown.times).toBe(1);
+    expect(silentSince).toHaveLength(1);
   });
 
   it('finds a write that was acknowledged and then lost', async () => {

@@ -21,7 +21,7 @@ export function demoSummary(result: DemoResult): string {
     `Requests: ${traffic.requests} by steady clients of all API servers; failed ${traffic.failed}, tried again on another server ${traffic.retried}, acknowledged writes lost ${traffic.lostWrites}`,
     `Longest wait of a client for one answer: ${seconds(traffic.longestStallMs)}`,
     `Time without any API server: ${seconds(traffic.allDown.totalMs)}`,
-    ...(traffic.failed === 0 ? [] : ['First failures:', ...traffic.examples.slice(0, 5).map((line) => `  ${line}`)]),
+    ...(traffic.failed === 0 ? [] : ['First failures:', ...traffic.failures.slice(0, 5).map((line) => `  ${line}`)]),
     '',
     isWhole
       ? 'All four certificate authorities were replaced, and no request failed.'

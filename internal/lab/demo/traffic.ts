@@ -27,8 +27,12 @@ export interface TrafficReport {
   readonly noneReady: Outage;
   /** Acknowledged writes that a later read did not find. */
   readonly lostWrites: number;
-  /** The first failures, in words. */
+  /** The first requests that failed, each with its moment and what both API servers said. */
+  readonly failures: readonly string[];
+  /** The first attempts that failed, in words. */
   readonly examples: readonly string[];
+  /** When the first times began at which no API server answered: what else happened then is in other logs. */
+  readonly silentSince: readonly string[];
   /** Failed attempts by API server. */
   readonly failedAttempts: Readonly<Record<string, number>>;
 }
@@ -104,7 +108,12 @@ export function startTraffic(options: TrafficOptions): Traffic {
     ...Array.from({ length: writers }, (_, number) => write(readers + number)),
     watchAvailability(),
   ];
-  const report = () => ({ ...counts.report(), allDown: answering.report(), noneReady: ready.report() });
+  const report = () => ({
+    ...counts.report(),
+    allDown: answering.report(),
+    noneReady: ready.report(),
+    silentSince: answering.began(),
+  });
   async function stop(): Promise<TrafficReport> {
     if (stopped) return report();
     stopped = true;
@@ -140,25 +149,24 @@ function createClient(options: {
 }): SteadyRequest {
   const { servers, send, counts } = options;
   let current = options.first;
-  async function attempt(call: Call): Promise<string | undefined> {
-    const server = servers[current % servers.length] ?? '';
-    try {
-      return await send(server, call);
-    } catch (error) {
-      counts.attemptFailed(server, `${call.method} ${server}${call.path}: ${(error as Error).message}`);
-      current += 1;
-      return undefined;
-    }
-  }
   return async (call) => {
     const begin = performance.now();
-    const first = await attempt(call);
-    const answer = first ?? (await attempt(call));
-    counts.requestDone({
-      retried: first === undefined,
-      failed: answer === undefined,
-      tookMs: Math.round(performance.now() - begin),
-    });
+    const said: string[] = [];
+    async function attempt(): Promise<string | undefined> {
+      const server = servers[current % servers.length] ?? '';
+      try {
+        return await send(server, call);
+      } catch (error) {
+        said.push(`${server}: ${(error as Error).message}`);
+        counts.attemptFailed(server, `${call.method} ${server}${call.path}: ${(error as Error).message}`);
+        current += 1;
+        return undefined;
+      }
+    }
+    const answer = (await attempt()) ?? (await attempt());
+    const tookMs = Math.round(performance.now() - begin);
+    counts.requestDone({ retried: said.length > 0, failed: answer === undefined, tookMs });
+    if (answer === undefined) counts.requestFailed(`${call.method} ${call.path}: ${said.join('; ')}, in ${tookMs} ms`);
     return answer;
   };
 }
@@ -191,16 +199,23 @@ function applyConfigMap(name: string, sequence: number): Call {
   return { method: 'PATCH', path, body: JSON.stringify(body) };
 }
 
+/** How many failures are kept in words. */
+const KEPT = 20;
+
 type Counts = ReturnType<typeof createCounts>;
 
 function createCounts() {
   const totals = { requests: 0, retried: 0, failed: 0, longestStallMs: 0, lostWrites: 0 };
   const examples: string[] = [];
+  const failures: string[] = [];
   const failedAttempts: Record<string, number> = {};
   return {
     attemptFailed(server: string, what: string): void {
       failedAttempts[server] = (failedAttempts[server] ?? 0) + 1;
-      if (examples.length < 20) examples.push(`${new Date().toISOString()} ${what}`);
+      if (examples.length < KEPT) examples.push(`${new Date().toISOString()} ${what}`);
+    },
+    requestFailed(what: string): void {
+      if (failures.length < KEPT) failures.push(`${new Date().toISOString()} ${what}`);
     },
     requestDone({ retried, failed, tookMs }: { retried: boolean; failed: boolean; tookMs: number }): void {
       totals.requests += 1;
@@ -211,13 +226,19 @@ function createCounts() {
     lost(writes: number): void {
       totals.lostWrites = writes;
     },
-    report: () => ({ ...totals, examples: [...examples], failedAttempts: { ...failedAttempts } }),
+    report: () => ({
+      ...totals,
+      failures: [...failures],
+      examples: [...examples],
+      failedAttempts: { ...failedAttempts },
+    }),
   };
 }
 
 /** Adds up the times at which nothing answered. */
 function createAvailability() {
   let downSince: number | undefined;
+  const began: string[] = [];
   const totals = { times: 0, totalMs: 0, longestMs: 0 };
   const lastedMs = () => (downSince === undefined ? 0 : Math.round(performance.now() - downSince));
   return {
@@ -225,12 +246,14 @@ function createAvailability() {
       if (!anyAnswered && downSince === undefined) {
         downSince = performance.now();
         totals.times += 1;
+        if (began.length < KEPT) began.push(new Date().toISOString());
       } else if (anyAnswered && downSince !== undefined) {
         totals.totalMs += lastedMs();
         totals.longestMs = Math.max(totals.longestMs, lastedMs());
         downSince = undefined;
       }
     },
+    began: (): string[] => [...began],
     report: (): Outage => ({
       times: totals.times,
       totalMs: totals.totalMs + lastedMs(),
