@@ -4,6 +4,9 @@ import { FileOrder } from './test/support/file-order.ts';
 /** Suites on real clusters that take longer than a change should wait for: `npm run test:nightly` runs them besides all others. */
 const NIGHTLY = ['test/e2e/rotate-{faults,kills,matrix}.test.ts'];
 
+/** Waits for what runs beside everything else from the beginning. */
+const ENUMERATION = 'test/simulation/complete-enumeration.test.ts';
+
 /** A whole rotation in real time, of a cluster that this computer's processors must all serve. */
 const DEMO = 'test/simulation/demo.test.ts';
 
@@ -29,6 +32,7 @@ const THOROUGH = [
  * `unit` alone stays under a minute. `simulation` rotates clusters in memory under every fault.
  * These three have every processor (left alone, Vitest keeps one free).
  * `real` and `nightly` drive real components (talosctl, etcd, kube-apiserver, Talos itself).
+ * `enumeration` runs beside all of them, at the lowest priority, and is waited for at the end.
  * A real cluster of one control plane or a lab mostly waits, and one of three takes more
  * than one processor while it is rotated: two files of `real` run at a time, in the order
  * of `test/support/file-order.ts`. Those of `nightly` run one after the other, because
@@ -72,7 +76,7 @@ export default defineConfig({
           // Worlds in memory: processor time and nothing else.
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
-          exclude: [DEMO],
+          exclude: [DEMO, ENUMERATION],
           setupFiles: ['./test/support/setup.ts'],
           maxWorkers: ALL_PROCESSORS,
           testTimeout: 300_000,
@@ -95,7 +99,16 @@ export default defineConfig({
         order: 4,
         maxWorkers: 2,
       }),
-      realProject('nightly', { include: NIGHTLY, exclude: [], order: 5, maxWorkers: 1 }),
+      {
+        test: {
+          name: 'enumeration',
+          include: [ENUMERATION],
+          setupFiles: ['./test/support/setup.ts'],
+          globalSetup: ['./test/simulation/enumeration-beside.ts'],
+          sequence: { groupOrder: 5 },
+        },
+      },
+      realProject('nightly', { include: NIGHTLY, exclude: [], order: 6, maxWorkers: 1 }),
     ],
   },
 });

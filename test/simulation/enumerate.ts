@@ -73,7 +73,8 @@ function inProcess(options: EnumerateOptions, shard: Shard): Promise<Score> {
   const child = spawn(
     process.execPath,
     [fileURLToPath(import.meta.url), '--shard', JSON.stringify(shard), '--options', JSON.stringify(options)],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    // Open for as long as this process lives: a shard ends with the one who asked for it.
+    { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -96,8 +97,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       processes: { type: 'string', default: String(availableParallelism()) },
       shard: { type: 'string' },
       options: { type: 'string' },
+      /** Ends when standard input does, that is with whoever started it in the background. */
+      'while-open': { type: 'boolean', default: false },
     },
   });
+  const isWatched = values['while-open'] || values.shard !== undefined;
+  if (isWatched) process.stdin.on('end', () => process.exit(1)).resume();
   if (values.shard !== undefined && values.options !== undefined) {
     const score = await enumerateShard(JSON.parse(values.options), JSON.parse(values.shard));
     process.stdout.write(JSON.stringify(score));
@@ -114,4 +119,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.stdout.write(`${[...failures, JSON.stringify(numbers)].join('\n')}\n`);
     process.exitCode = failures.length === 0 && !score.isCut ? 0 : 1;
   }
+  if (isWatched) process.stdin.destroy();
 }
