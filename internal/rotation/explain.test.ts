@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationStatus, TalosOperation } from '../../api/v1alpha1/index.ts';
-import { ago, anObservation, anOperation } from '../../test/builders/rotation.ts';
+import { ago, anObservation, anOperation, type ObservationOptions } from '../../test/builders/rotation.ts';
 import { decide } from './decide.ts';
 import { explain, wordsFor } from './explain.ts';
 
@@ -82,10 +82,34 @@ describe('explain', () => {
     expect(explain(operation)).toMatchObject({ state, reason, message: 'as it was written', needsSomebody });
   });
 
-  it('names nothing that comes after an abandon', () => {
-    const observation = anObservation({ deleted: true });
+  it('names AwaitingCredentials where nobody has chosen the targets yet', () => {
+    const { next } = explain(anOperation({ stage: 'Pending', targets: [] }));
+
+    expect(next.map(({ stage }) => stage)).toContain('AwaitingCredentials');
+  });
+
+  it.each<[string, ObservationOptions]>([
+    ['while the new CAs are taken back', {}],
+    ['once they are let go', { store: { material: undefined } }],
+  ])('names nothing that comes after an abandon, %s', (_when, options) => {
+    const observation = anObservation({ deleted: true, ...options });
 
     expect(explain(observation.operation, decide(observation)).next).toEqual([]);
+  });
+
+  it('counts since when from the first entry after the last that said something else or stood elsewhere', () => {
+    const entry = (seconds: number, stage: 'Issuing' | 'Dropping', reason: 'EtcdNotWhole' | 'NodeNotReady') =>
+      ({ time: ago(seconds), stage, reason, message: '' }) as const;
+    const since = (...history: OperationStatus['history']) =>
+      explain(withStatus(anOperation({ stage: 'Dropping' }), { reason: 'EtcdNotWhole', history })).since;
+
+    expect(since(entry(90, 'Issuing', 'EtcdNotWhole'), entry(60, 'Dropping', 'EtcdNotWhole'))).toBe(ago(60));
+    expect(since(entry(90, 'Dropping', 'NodeNotReady'), entry(60, 'Dropping', 'EtcdNotWhole'))).toBe(ago(60));
+    expect(since(entry(90, 'Dropping', 'EtcdNotWhole'), entry(60, 'Dropping', 'EtcdNotWhole'))).toBe(ago(90));
+  });
+
+  it('does not say since when where the reason is new', () => {
+    expect(explain(anOperation())).not.toHaveProperty('since');
   });
 });
 
@@ -103,6 +127,11 @@ describe('the words for an effect', () => {
       { kind: 'apply-config', machine: 'w1', stage: 'Dropping', targets: ['kubernetes'] },
       'give w1 the configuration of Dropping for kubernetes alone',
     ],
+    [
+      { kind: 'apply-configs', machines: ['w1', 'w2'], stage: 'Dropping', targets: ['talos', 'kubernetes'] },
+      'give w1, w2 the configuration of Dropping for talos, kubernetes alone',
+    ],
+    [{ kind: 'revert-config', machine: 'cp1', to: 'Before' }, 'take the new certificate authorities back from cp1'],
     [{ kind: 'cordon', machine: 'cp1' }, 'cordon cp1'],
     [{ kind: 'drain', machine: 'cp1' }, 'move pods off cp1'],
     [{ kind: 'forfeit-leadership', machine: 'cp1' }, 'ask cp1 to give up the leadership of etcd'],
@@ -116,7 +145,10 @@ describe('the words for an effect', () => {
     [{ kind: 'restart-workload', owner: 'default/Deployment/web' }, 'restart default/Deployment/web'],
     [{ kind: 'complete' }, 'remove the rotation record and release the operation'],
     [{ kind: 'abandon', uncordon: [] }, 'remove the rotation record and release the operation'],
-    [{ kind: 'abandon', uncordon: ['cp2'] }, 'uncordon cp2, remove the rotation record and release the operation'],
+    [
+      { kind: 'abandon', uncordon: ['cp2', 'cp3'] },
+      'uncordon cp2, cp3, remove the rotation record and release the operation',
+    ],
   ] as const)('%j', (effect, words) => {
     expect(wordsFor(effect)).toBe(words);
   });

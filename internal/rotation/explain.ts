@@ -51,7 +51,7 @@ export function explain(operation: TalosOperation, decision?: Decision): Explana
     reason,
     message,
     advice: adviceFor(reason),
-    needsSomebody: state === 'blocked' || (state === 'waiting' && FOR_SOMEBODY.has(reason)),
+    needsSomebody: state === 'blocked' || FOR_SOMEBODY.has(reason),
     ...(since === undefined ? {} : { since }),
     ...(decision?.kind === 'act' ? { effect: wordsFor(decision.effect) } : {}),
     ...(decision !== undefined && 'recheckAfterMs' in decision ? { recheckAfterMs: decision.recheckAfterMs } : {}),

@@ -4,6 +4,7 @@ import { anObservation, type ObservationOptions } from '../../test/builders/rota
 import { NEW, OLD, print } from '../../test/builders/rotation-material.ts';
 import { DEFAULT_SETTINGS } from './context.ts';
 import { planOf } from './plan.ts';
+import { settleText } from './plan-settles.ts';
 
 const ALL = ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'] as const;
 
@@ -196,6 +197,23 @@ describe('the plan', () => {
     ]);
   });
 
+  it('adds up what control planes, workers, reboots and waits take', () => {
+    const about = (targets: readonly CaTarget[]) =>
+      plan(targets, { workers: 7 }).stages.map(({ name, aboutMs }) => [name, aboutMs]);
+
+    // Three control planes of 23 s; the canary, five and one more workers of 5 s.
+    expect(about(['talos', 'kubernetes'])).toEqual([
+      ['Pending', 0],
+      ['Accepting', 84_000],
+      ['AwaitingCredentials', undefined],
+      ['Issuing', 84_000 + 20_000],
+      // Workers are told twice here: of the Kubernetes CA before the control planes, of the Talos CA after them.
+      ['Dropping', 99_000],
+      ['Finalizing', 120_000],
+    ]);
+    expect(about(['talos'])).toContainEqual(['Accepting', 24_000]);
+  });
+
   it('takes measured times where there are some', () => {
     const observation = anObservation({ stage: 'Pending', targets: ['etcd'] });
     const measured = { rebootMs: 20_000, apiServerAwayMs: 12_000, applyMs: 1_000 };
@@ -211,6 +229,13 @@ describe('the plan', () => {
       reason: 'ClusterTransitioning',
       message: 'there are 2 control planes; expected an odd number',
     });
+  });
+
+  it('has no blocker where nothing is in the way, and no checks of reboots where there are none', () => {
+    const { checks, ...rest } = plan(['talos']);
+
+    expect(rest).not.toHaveProperty('blocker');
+    expect(checks.reboot).toEqual([]);
   });
 
   it('says which stages an operation has left', () => {
@@ -247,6 +272,12 @@ describe('what will not answer', () => {
     ]);
   });
 
+  it('is counted by the passes alone: a stage that tells nobody restarts nothing', () => {
+    expect(plan(['kubernetes-aggregator']).unavailable).toEqual([
+      { what: 'one of 3 kube-apiservers, while it restarts', times: 9, aboutMsEach: 5_000 },
+    ]);
+  });
+
   it('is the whole API with a single control plane', () => {
     expect(plan(['kubernetes', 'etcd'], { controlPlanes: 1, workers: 0 }).unavailable).toEqual([
       { what: 'the Kubernetes API, while it restarts', times: 3, aboutMsEach: 5_000 },
@@ -269,7 +300,14 @@ describe('the warnings', () => {
     expect(plan(['kubernetes'], alone).warnings[0]).toBe(
       'cp1 is the only control plane: the Kubernetes API is away while its kube-apiserver restarts.',
     );
-    expect(plan(['talos'], alone).warnings.join()).not.toContain('only control plane');
+    expect(plan(['talos'], alone).warnings.map((warning) => warning.split(' ').slice(0, 2).join(' '))).toEqual([
+      'Every talosconfig',
+      'The Secrets',
+    ]);
+  });
+
+  it('are said of a cluster whose control planes were not found, too', () => {
+    expect(plan(['etcd'], { controlPlanes: 0 }).warnings[0]).toBe('Take a snapshot of etcd before you start.');
   });
 
   it('name what each target costs its users', () => {
@@ -289,11 +327,27 @@ describe('the warnings', () => {
     );
   });
 
+  it('name all of them, whoever of the control planes answers', () => {
+    const pki = { talosAccepted: [OLD.talos, print('eeee'), print('dddd')] };
+
+    expect(plan(['talos'], { pki, except: { cp1: { unknown: 'unreachable' } } }).warnings.at(-1)).toBe(
+      'Besides the Talos API CA, machines accept eeeeeeeeeeee, dddddddddddd: what is accepted there stays accepted.',
+    );
+  });
+
   it('do not take the new CA for one of the owner once the rotation is on', () => {
     const pki = { talosAccepted: [OLD.talos, NEW.talos] };
 
     expect(planOf(anObservation({ stage: 'Accepting', targets: ['talos'], pki })).warnings.join()).not.toContain(
       'Besides',
     );
+  });
+});
+
+describe('the words for what settles', () => {
+  it('are there for every step that a target names; another one is a fault in Ichor', () => {
+    const unnamed = () => undefined;
+
+    expect(() => settleText(unnamed, DEFAULT_SETTINGS)).toThrow('the settle unnamed has no text');
   });
 });
