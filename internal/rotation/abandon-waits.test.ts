@@ -83,7 +83,7 @@ describe('a machine whose configuration is back', () => {
     message: 'cp1: waiting for its kube-apiserver to come back with the old certificate authorities',
   };
 
-  it.each<[string, ObservationOptions['except']]>([
+  it.each<[string, NonNullable<ObservationOptions['except']>]>([
     ['does not answer /readyz', { cp1: { instance: 'after', apiServer: 'failing: etcd' } }],
     ['is the one of before', { cp1: { instance: 'before' } }],
   ])('is waited for while its kube-apiserver %s', (_how, except) => {
