@@ -77,7 +77,9 @@ const TRIALS: Readonly<Record<CaChange['target'], Trials>> = {
   etcd: {
     profile: etcdClientProfile,
     where: [
-      { on: 'controlplane', trial: clientRefused('etcd', 2379, []) },
+      // gRPC alone: Talos gives HTTP/1.1 a port of its own (`--listen-client-http-urls`), and a client that offers no
+      // HTTP/2 is hung up on here, whoever it is.
+      { on: 'controlplane', trial: clientRefused('etcd', 2379, ['h2']) },
       { on: 'controlplane', trial: clientRefused('etcd peers', 2380, []) },
     ],
   },

@@ -108,7 +108,8 @@ const APID: Port = { name: 'apid', port: 50_000, target: 'talos', alpn: ['h2'], 
 const PLANE_PORTS: readonly Port[] = [
   { name: 'trustd', port: 50_001, target: 'talos', alpn: ['h2'], asks: false },
   { name: 'kube-apiserver', port: 6443, target: 'kubernetes', alpn: ['h2'], asks: false },
-  { name: 'etcd', port: 2379, target: 'etcd', alpn: [], asks: true },
+  // gRPC alone: Talos gives HTTP/1.1 a port of its own (`--listen-client-http-urls`).
+  { name: 'etcd', port: 2379, target: 'etcd', alpn: ['h2'], asks: true },
   { name: 'etcd peer port', port: 2380, target: 'etcd', alpn: [], asks: true },
 ];
 

@@ -62,6 +62,8 @@ const Recording_ = z.strictObject({
     restartWorkloads: z.enum(['Never', 'Rolling']),
     previousBundle: z.enum(['Archive', 'Remove']),
   }),
+  /** Facts that its recorder could not find out, by name, and why: they stand as `?` in it and are not compared. */
+  lacks: z.record(z.string(), z.string()).optional(),
   /** Facts of every machine before the first effect. Absent, like all that is seen of machines, in one out of a trail. */
   before: z.record(z.string(), Facts).optional(),
   /** What moved on a machine before the first effect on it; empty unless somebody else was at it. */
