@@ -158,6 +158,7 @@ async function readPki(client: TalosMachine, state: ClusterState, isPlane: boole
   const talosAuthorities = authoritiesOf(state, 'talos');
   const common: PkiReading = {
     talosAccepted: fingerprints(api?.spec.accepted),
+    talosRootAccepted: fingerprints(osRoot?.spec.accepted),
     kubernetesAccepted: [],
     kubeletAccepted: fingerprints(kubelet?.spec.accepted),
     aggregatorAccepted: [],

@@ -29,6 +29,11 @@ export interface PkiReading {
   readonly talosIssuing?: Fingerprint;
   /** What its apid accepts as client certificates. */
   readonly talosAccepted: readonly Fingerprint[];
+  /**
+   * What its own configuration has made it accept (`OSRootSecrets`). The apid of a worker accepts what the
+   * trustd that it asked last says, told of the stage or not (docs/reference/talos-observed.md).
+   */
+  readonly talosRootAccepted: readonly Fingerprint[];
   /** The CA that signed the certificate apid serves. */
   readonly apidIssuer?: Fingerprint;
   readonly kubernetesIssuing?: Fingerprint;

@@ -90,8 +90,24 @@ describe('a machine that runs with the stage', () => {
     },
   );
 
+  it.each([
+    ['Accepting', [print('a01d')], 'a01da01da01d; expected a01da01da01d and afafafafafaf'],
+    ['Issuing', [print('a01d')], 'a01da01da01d; expected a01da01da01d and afafafafafaf'],
+    ['Dropping', [print('a01d'), print('afaf')], 'a01da01da01d, afafafafafaf; expected afafafafafaf alone'],
+  ] as const)(
+    'is not proved in %s by a certificate that a trustd ahead of it gave',
+    (stage, talosRootAccepted, found) => {
+      const except = { w1: { pki: { talosRootAccepted } } };
+
+      expect(ask('w1', { stage, targets: ['talos'], except })?.message).toBe(
+        `w1: the Talos root (OSRootSecrets) accepts ${found}`,
+      );
+    },
+  );
+
   it('keeps what its owner accepts besides both CAs', () => {
-    const pki = { talosAccepted: [print('a01d'), print('eeee'), print('afaf')] };
+    const accepted = [print('a01d'), print('eeee'), print('afaf')];
+    const pki = { talosAccepted: accepted, talosRootAccepted: accepted };
 
     expect(ask('cp1', { targets: ['talos'], except: { cp1: { pki } } })).toBeUndefined();
   });

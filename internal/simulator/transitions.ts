@@ -218,6 +218,7 @@ export function restartStaticPods(world: World, machine: SimMachine): void {
   later(world, machine, world.timing.staticPodPoll, () => {
     plane.podsDue = false;
     stopPods(machine);
+    endpointsChanged(world, machine);
     world.trace(`${machine.name} static pods stopped`);
     later(world, machine, world.timing.podStop, () => startPods(world, machine));
   });
@@ -250,6 +251,21 @@ function startPods(world: World, machine: SimMachine): void {
   plane.apiServer.isFrozen = false;
   plane.controllerManager.rootCa = machine.taken.kubernetes?.issuing;
   world.trace(`${machine.name} static pods started`);
+  const readyMs = plane.apiServer.readyAt - world.clock.monotonic();
+  later(world, machine, [readyMs, readyMs], () => endpointsChanged(world, machine));
+}
+
+/**
+ * A kube-apiserver takes itself out of the Endpoints when it ends in order, and is there again when it is
+ * ready. A worker learns that from another one, and has its certificate made anew by some trustd: it may be
+ * issued, and told whom to accept, as that control plane is by then (docs/reference/talos-observed.md).
+ */
+function endpointsChanged(world: World, ofPlane: SimMachine): void {
+  if (!world.planes().some((plane) => plane !== ofPlane && isListening(world, plane))) return;
+  for (const machine of world.machines()) {
+    if (machine.role !== 'worker' || !machine.isUp || machine.isCutOff) continue;
+    later(world, machine, world.timing.signing, () => askTrustd(world, machine));
+  }
 }
 
 /** Whether the API server of a machine answers `/readyz` now; opens its connection to etcd where it has none. */
@@ -281,6 +297,7 @@ export function beginReboot(world: World, machine: SimMachine): void {
   later(world, machine, world.timing.shutdown, () => {
     // etcd hands over by itself when it is stopped in order (`talos-behaviour` 4.1).
     world.etcd.forfeit(machine);
+    endpointsChanged(world, machine);
     powerOff(world, machine, world.timing.boot);
   });
 }

@@ -156,6 +156,7 @@ function makePki(stands: Stands, targets: readonly CaTarget[], role: 'controlpla
     at(target) === 'Issuing' || at(target) === 'Dropping' ? NEW[target] : OLD[target];
   const shared = {
     talosAccepted: accepted('talos'),
+    talosRootAccepted: accepted('talos'),
     apidIssuer: issuing('talos'),
     kubeletAccepted: accepted('kubernetes'),
   };

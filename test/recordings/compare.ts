@@ -21,23 +21,54 @@ import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } fr
  * - whether it is asked to give up etcd's leadership: who leads is chance. Both come, where they come, after the cordon
  *   and before the reboot of their machine;
  * - the engine's notes in its own status (`update-status`): they change nothing in the cluster;
+ * - which control plane is told last in Dropping of the Kubernetes CA: the one whose kube-controller-manager leads, which is chance;
+ * - how long a kubelet waits for a client certificate of the new CA (nobody signs while that leader restarts): what it shows is
+ *   compared once it has one;
+ * - what a worker's apid serves and accepts between two effects on that worker, where there are several control planes: it has
+ *   its certificate made anew whenever a kube-apiserver leaves or comes back, and which trustd answers, told of the stage or not
+ *   yet, is chance. How it is in the end is no chance;
  * - restarts of kube-controller-manager and kube-scheduler without kube-apiserver: both end when they cannot renew their Lease in
  *   time, as on a busy host.
  */
 export function differences(recorded: Recording, replayed: WatchedRecording): string[] {
   const found = [
     ...differ('the cluster', clusterOf(recorded), clusterOf(replayed)),
-    ...orderDifferences(recorded.steps, replayed.steps),
+    ...orderDifferences(recorded, replayed),
     ...misplaced(recorded.steps, 'recorded'),
     ...misplaced(replayed.steps, 'replayed'),
-    ...beforehandDifferences(recorded, replayed),
-    ...effectDifferences(recorded.steps, replayed.steps),
+    ...beforehandDifferences(withoutChance(recorded), withoutChance(replayed)),
+    ...effectDifferences(withoutChance(recorded).steps, withoutChance(replayed).steps),
     ...(recorded.end === undefined ? [] : endDifferences(recorded.end, replayed.end)),
   ];
   const unknown = Object.values(recorded.before ?? {}).flatMap((facts) =>
     Object.keys(facts).filter((name) => facts[name] === UNKNOWN),
   );
   return found.filter((each) => !unknown.some((name) => each.includes(`: ${name}: recorded `)));
+}
+
+/** The issuer of a kubelet's client certificate, and what it is while it has none. */
+const [SHOWN, NONE] = ['kubelet shows', '-'];
+
+/** What the trustd of one control plane or another made of a worker's apid. */
+const BY_SOME_TRUSTD: readonly string[] = ['apid certificate', 'apid accepted', 'apid serves', 'apid takes'];
+
+/** A recording without the facts that are chance until the end. */
+function withoutChance<T extends Pick<Recording, 'machines' | 'before' | 'steps'>>(recording: T): T {
+  const roles = new Map(recording.machines.map(({ name, role }) => [name, role]));
+  if ([...roles.values()].filter((role) => role === 'controlplane').length < 2) return recording;
+  const without = (machine: string | undefined, facts: Facts): Facts =>
+    roles.get(machine ?? '') !== 'worker'
+      ? facts
+      : Object.fromEntries(Object.entries(facts).filter(([name]) => !BY_SOME_TRUSTD.includes(name)));
+  return {
+    ...recording,
+    before: Object.fromEntries(
+      Object.entries(recording.before ?? {}).map(([machine, facts]) => [machine, without(machine, facts)]),
+    ),
+    steps: recording.steps.map((step) =>
+      step.became === undefined ? step : { ...step, became: without(step.machine, step.became) },
+    ),
+  };
 }
 
 function clusterOf({ talosVersion, shape, machines, options }: Recording): Facts {
@@ -64,14 +95,31 @@ function nameOf({ stage, effect, machine }: RecordedStep): string {
 }
 
 /** The first place where the order is another one: what follows from there is told by it. */
-function orderDifferences(recorded: readonly RecordedStep[], replayed: readonly RecordedStep[]): string[] {
-  const names = (steps: readonly RecordedStep[]): string[] => steps.filter(isCompared).map(nameOf);
+function orderDifferences(recorded: Recording, replayed: Recording): string[] {
+  const names = ({ steps, machines }: Recording): string[] =>
+    whoeverLeads(steps.filter(isCompared), planesOf(machines)).map(nameOf);
   const [before, now] = [names(recorded), names(replayed)];
   const at = before.findIndex((name, index) => name !== now[index]);
   if (at < 0 && before.length === now.length) return [];
   const index = at < 0 ? before.length : at;
   const after = index === 0 ? 'first' : `after ${before[index - 1]}`;
   return [`${after}: recorded ${before[index] ?? 'the end'}, replayed ${now[index] ?? 'the end'}`];
+}
+
+function planesOf(machines: Recording['machines']): string[] {
+  return machines.filter(({ role }) => role === 'controlplane').map(({ name }) => name);
+}
+
+/** Puts the control plane that is told last in Dropping where it would be if it did not lead; any other order stays as it is. */
+function whoeverLeads(steps: readonly RecordedStep[], planes: readonly string[]): readonly RecordedStep[] {
+  const place = ({ machine }: RecordedStep): number => planes.indexOf(machine ?? '');
+  const isTold = (step: RecordedStep): boolean =>
+    step.stage === 'Dropping' && step.effect === 'apply-config' && place(step) >= 0;
+  const first = steps.findIndex(isTold);
+  const told = steps.slice(first, first + planes.length);
+  const others = told.slice(0, -1).map(place);
+  if (first < 0 || !told.every(isTold) || others.some((each, index) => each < (others[index - 1] ?? 0))) return steps;
+  return steps.toSpliced(first, told.length, ...told.toSorted((a, b) => place(a) - place(b)));
 }
 
 /** Drains and hand-overs that are not between the cordon and the reboot of their machine. */
@@ -96,15 +144,20 @@ function beforehandDifferences({ before, beforehand }: Recording, replayed: Watc
 
 function effectDifferences(recorded: readonly RecordedStep[], replayed: readonly RecordedStep[]): string[] {
   const left = [...replayed];
+  const waiting = new Set<string | undefined>();
   return recorded.flatMap((step) => {
     if (step.moved === undefined) return [];
     const index = left.findIndex((each) => each.moved !== undefined && nameOf(each) === nameOf(step));
     // One that is missing is told by the order.
     const [same] = index < 0 ? [] : left.splice(index, 1);
     if (same === undefined) return [];
+    const wasWaiting = waiting.delete(step.machine);
+    if ([step, same].some(({ became }) => became?.[SHOWN] === NONE)) waiting.add(step.machine);
+    const became = differ(`after ${nameOf(step)}`, step.became ?? {}, same.became ?? {}, 'as before');
+    const isUnsettled = wasWaiting || waiting.has(step.machine);
     return [
       ...movedDifferences(nameOf(step), step.moved, same.moved),
-      ...differ(`after ${nameOf(step)}`, step.became ?? {}, same.became ?? {}, 'as before'),
+      ...became.filter((each) => !isUnsettled || !each.includes(`: ${SHOWN}: `)),
     ];
   });
 }

@@ -191,6 +191,68 @@ describe('two recordings', () => {
     expect(differences(recording(...steps), recording(apply, of('cordon', 'cp1')))).toContain(difference);
   });
 
+  describe('of three control planes and a worker', () => {
+    const drop = (machine: string, became = {}): RecordedStep =>
+      of('apply-config', machine, { stage: 'Dropping', moved: ['OSRoot'], became });
+    const wide = (...steps: RecordedStep[]): WatchedRecording => ({
+      ...recording(...steps),
+      machines: [
+        ...['cp1', 'cp2', 'cp3'].map((name) => ({ name, role: 'controlplane' as const })),
+        { name: 'w1', role: 'worker' },
+      ],
+    });
+    const planes = ['cp1', 'cp2', 'cp3'].map((name) => drop(name));
+    const inOrder = (...names: string[]) => names.map((name) => drop(name));
+
+    it.each<[string, RecordedStep[], RecordedStep[]]>([
+      ['who is told last in Dropping', inOrder('cp2', 'cp3', 'cp1', 'w1'), inOrder('cp1', 'cp3', 'cp2', 'w1')],
+      [
+        'when a worker had its certificate made anew',
+        [...planes, drop('w1', { 'apid accepted': 'old new', 'talos accepted': 'new' })],
+        [...planes, drop('w1', { 'apid accepted': 'new', 'talos accepted': 'new' })],
+      ],
+      [
+        'how long a kubelet has waited for a certificate',
+        [drop('cp1', { 'kubelet shows': 'new' }), of('reboot', 'cp1', { moved: ['boot'], became: {} })],
+        [
+          drop('cp1', { 'kubelet shows': '-' }),
+          of('reboot', 'cp1', { moved: ['boot'], became: { 'kubelet shows': 'new' } }),
+        ],
+      ],
+    ])('may differ in %s', (_, one, other) => {
+      expect(differences(wide(...one), wide(...other))).toEqual([]);
+    });
+
+    it.each<[string, RecordedStep[], RecordedStep[], string]>([
+      [
+        'the order of the others in Dropping',
+        inOrder('cp3', 'cp1', 'cp2'),
+        inOrder('cp1', 'cp2', 'cp3'),
+        'first: recorded apply-config cp3 in Dropping, replayed apply-config cp1 in Dropping',
+      ],
+      [
+        'what a worker was told',
+        [drop('w1', { 'talos accepted': 'old new' })],
+        [drop('w1', { 'talos accepted': 'new' })],
+        'after apply-config w1 in Dropping: talos accepted: recorded old new, replayed new',
+      ],
+      [
+        'what apid of a control plane accepts',
+        [drop('cp1', { 'apid accepted': 'old new' })],
+        [drop('cp1', { 'apid accepted': 'new' })],
+        'after apply-config cp1 in Dropping: apid accepted: recorded old new, replayed new',
+      ],
+      [
+        'what a kubelet shows that has a certificate',
+        [drop('cp1', { 'kubelet shows': 'old' })],
+        [drop('cp1', { 'kubelet shows': 'new' })],
+        'after apply-config cp1 in Dropping: kubelet shows: recorded old, replayed new',
+      ],
+    ])('may not differ in %s', (_, one, other, difference) => {
+      expect(differences(wide(...one), wide(...other))).toContain(difference);
+    });
+  });
+
   it('may not differ in their ends', () => {
     const one = recording(apply);
     const machine = one.end.machines.cp1;

@@ -20,7 +20,9 @@ export const talos: TargetDescriptor = {
   prove: (input) =>
     proveAccepted('apid', input.pki.talosAccepted, input) ??
     (input.role === 'controlplane' ? proveIssuing('the Talos API', input.pki.talosIssuing, input) : undefined) ??
-    proveIssuing("apid's certificate", input.pki.apidIssuer, input),
+    proveIssuing("apid's certificate", input.pki.apidIssuer, input) ??
+    // What a worker's apid holds may be ahead of what its own controllers have made of its configuration.
+    proveAccepted('the Talos root (OSRootSecrets)', input.pki.talosRootAccepted, input),
   accepted: (pki) => pki.talosAccepted,
   issuing: (pki) => pki.talosIssuing,
   warnings: [

@@ -188,4 +188,21 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
       brisk('3+2', ['kubernetes'], { faults: [{ at, outcome: 'crash-after' }], awayMs: 1_800_000 }),
     ),
   },
+  {
+    name: 'a worker is proved by what a trustd ahead of it gave',
+    row: 'E5 E20 S10',
+    edits: [
+      edit(
+        'internal/rotation/targets/talos.ts',
+        "proveAccepted('the Talos root (OSRootSecrets)', input.pki.talosRootAccepted, input),",
+        'undefined,',
+      ),
+    ],
+    // Its certificate is made anew when a kube-apiserver restarts, which may be just before it is told.
+    scenarios: [78, 99, 107].map((at) => ({
+      ...plain('3+2', ['talos', 'kubernetes']),
+      faults: [{ at, outcome: 'crash-after' as const }],
+      awayMs: 1_800_000,
+    })),
+  },
 ];
