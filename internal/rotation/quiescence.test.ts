@@ -75,6 +75,17 @@ describe('after a call whose reply was lost', () => {
     });
   });
 
+  it('and the call to another machine is waited for all the same', () => {
+    const status = { etcdRebooting: 'cp2', etcdRebootBootID: 'boot-1', etcdRestartedAt: ago(60) };
+    const calls = [lost(30, { call: 'reboot' }), lost(-5, { machine: 'cp3' })];
+
+    expect(decideAfter(calls, { unknown: 'unreachable' }, { targets: ['etcd'], status })).toMatchObject({
+      kind: 'wait',
+      reason: 'NotQuiescent',
+      message: 'the reply of cp3 to apply was lost',
+    });
+  });
+
   it('but not before the call can no longer land', () => {
     const status = {
       etcdRebooting: 'cp2',

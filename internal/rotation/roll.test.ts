@@ -361,8 +361,42 @@ describe('the roll after Issuing', () => {
     });
   });
 
-  it('is done where only one of the two ports serves the new leaf', () => {
-    const served = { known: true, value: { client: NEW.etcd, peer: OLD.etcd } } as const;
+  it('does not wait for a probe where every control plane was seen to serve it a moment ago', () => {
+    const status = { stageStartedAt: ago(1) };
+
+    expect(decide(toRoll({ status }, 'Issuing'))).toMatchObject({ effect: { kind: 'enter-stage' } });
+  });
+
+  it('does not wait for a probe where a machine is being drained already', () => {
+    const status = { stageStartedAt: ago(1), etcdDraining: 'cp2', drainStartedAt: ago(1) };
+    const except = { cp2: { ...OURS, served: nothing } };
+
+    expect(decide(toRoll({ except, status }, 'Issuing'))).toMatchObject({ effect: { kind: 'reboot', machine: 'cp2' } });
+  });
+
+  it('waits for a probe that was not made', () => {
+    const observation = toRoll({ status: { stageStartedAt: ago(1) } }, 'Issuing');
+    const machines = observation.machines.map(({ etcdServed, ...machine }) =>
+      machine.name === 'cp3' || etcdServed === undefined ? machine : { ...machine, etcdServed },
+    );
+
+    expect(decide({ ...observation, machines })).toMatchObject({
+      kind: 'wait',
+      message: 'cp3: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet',
+    });
+  });
+
+  it('is skipped whatever else is rotated besides: no probe of etcd shows a certificate of another CA', () => {
+    const observation = anObservation({ stage: 'Issuing', targets: ['talos', 'etcd'] });
+
+    expect(decide(observation)).toMatchObject({ effect: { kind: 'enter-stage', stage: 'Dropping' } });
+  });
+
+  it.each([
+    ['client', { client: NEW.etcd, peer: OLD.etcd }],
+    ['peer', { client: OLD.etcd, peer: NEW.etcd }],
+  ])('is done where only the %s port serves the new leaf', (_which, value) => {
+    const served = { known: true, value } as const;
 
     expect(decide(toRoll({ except: { cp3: { served } } }, 'Issuing'))).toMatchObject({
       effect: { kind: 'cordon', machine: 'cp3' },
@@ -385,8 +419,9 @@ describe('the roll after Issuing', () => {
 
   it('is not asked for where etcd is no target', () => {
     const except = { cp1: { served: nothing } };
+    const status = { stageStartedAt: ago(1) };
 
-    expect(decide(anObservation({ stage: 'Issuing', targets: ['talos'], except }))).toMatchObject({
+    expect(decide(anObservation({ stage: 'Issuing', targets: ['talos'], except, status }))).toMatchObject({
       effect: { kind: 'enter-stage', stage: 'Dropping' },
     });
   });
