@@ -257,6 +257,12 @@ describe('a drain', () => {
     });
   });
 
+  it('names the first pod where nothing holds any', () => {
+    const kubernetes = pods({ pod: 'default/web-1' }, { pod: 'default/web-2' });
+
+    expect(decide(draining(10, { kubernetes })).message).toBe('cp1: 2 pods to move, among them default/web-1');
+  });
+
   it('stops where no API server lists them', () => {
     const kubernetes = { draining: { known: false, why: 'failed', message: '503' } } as const;
 
@@ -303,12 +309,24 @@ describe('a drain', () => {
   it('lets go of a machine that rebooted by itself meanwhile', () => {
     const except = { cp1: { boot: 'boot-2', node: { ...OURS.node, bootId: 'boot-2' } } };
 
-    expect(decide(draining(10, { except }))).toEqual({
+    // Strictly: what is not taken out of the status stays in it.
+    expect(decide(draining(10, { except }))).toStrictEqual({
       kind: 'act',
       effect: { kind: 'uncordon', machine: 'cp1' },
       reason: 'RollingControlPlanes',
       message: 'cp1 was being drained and need not be rebooted any more; letting pods back',
       after: { etcdDraining: undefined, drainStartedAt: undefined, drainTriedAt: undefined, etcdForfeited: undefined },
+    });
+  });
+
+  it.each<[string, MachineOptions]>([
+    ['was cordoned by somebody else', { boot: 'boot-2', node: { cordoned: true, bootId: 'boot-2' } }],
+    ['has lost its Node', { boot: 'boot-2', node: 'none' }],
+    ['has a Node that nobody can read', { boot: 'boot-2', node: 'unknown' }],
+  ])('only forgets one that rebooted by itself and %s', (_what, cp1) => {
+    expect(decide(draining(10, { except: { cp1 } }))).toMatchObject({
+      effect: { kind: 'update-status' },
+      after: { etcdDraining: undefined },
     });
   });
 
