@@ -1,0 +1,160 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCa } from '../../test/builders/certificates.ts';
+import { aMachineConfig, base64, type ClusterMaterial, someMaterial } from '../../test/builders/machine-config.ts';
+import { type CertificateAndKey, createEncryptionKey } from '../pki/index.ts';
+import { type CaView, readMachineConfig } from './index.ts';
+
+let material: ClusterMaterial;
+let owners: CertificateAndKey;
+
+beforeAll(async () => {
+  material = await someMaterial('key2');
+  owners = await aCa('kubernetes');
+});
+
+/** A CA as the view shows it, by fingerprints. */
+function shown(view: CaView | undefined) {
+  if (view === undefined) return undefined;
+  const { issuing, accepted, ...rest } = view;
+  return { ...rest, issuing: issuing?.fingerprint, accepted: accepted.map(({ fingerprint }) => fingerprint) };
+}
+
+const held = ({ certificate }: CertificateAndKey, shape: 'legacy' | 'typed') => ({
+  shape,
+  issuing: certificate.fingerprint,
+  hasKey: true,
+  keyFingerprint: certificate.publicKeyFingerprint,
+  accepted: [],
+});
+
+const IDENTITY = { clusterName: 'seed', endpoint: 'https://10.0.0.9:6443', clusterId: 'c2VlZA==' };
+
+describe('the view of a control plane', () => {
+  it.each([
+    ['legacy', 'legacy', 'legacy', undefined],
+    ['mixed', 'typed', 'legacy', 'v1.14'],
+    ['typed', 'typed', 'typed', 'v1.14'],
+  ] as const)('in the %s shape says what it holds', (shape, kubernetes, rest, minimumTalos) => {
+    const view = readMachineConfig(aMachineConfig({ material, shape }));
+
+    expect({
+      ...view,
+      talos: shown(view.talos),
+      kubernetes: shown(view.kubernetes),
+      aggregator: shown(view.aggregator),
+      etcd: { ...view.etcd, bundle: view.etcd?.bundle.map(({ fingerprint }) => fingerprint) },
+    }).toStrictEqual({
+      role: 'controlplane',
+      shape,
+      minimumTalos,
+      talos: held(material.talos, 'legacy'),
+      kubernetes: held(material.kubernetes, kubernetes),
+      aggregator: held(material.aggregator, rest),
+      etcd: {
+        bundle: [material.etcd.certificate.fingerprint],
+        keyFingerprint: material.etcd.certificate.publicKeyFingerprint,
+      },
+      encryption: {
+        shape: rest,
+        rules: [
+          {
+            resources: ['secrets'],
+            providers: [
+              { provider: 'secretbox', keys: ['key2'] },
+              { provider: 'identity', keys: [] },
+            ],
+          },
+        ],
+      },
+      serviceAccount: {
+        shape: rest,
+        issuer: material.serviceAccount.fingerprint,
+        accepted: [],
+        issuerUrl: 'https://10.0.0.9:6443',
+      },
+      ...IDENTITY,
+      problems: [],
+    });
+  });
+
+  it('names the keys that the old fields stand for, in the order of Talos', () => {
+    const aescbc = createEncryptionKey('aescbc', 'any').secret.expose();
+    const config = aMachineConfig({ material }).replace(
+      '    serviceAccount:',
+      `    aescbcEncryptionSecret: ${aescbc}\n    serviceAccount:`,
+    );
+
+    expect(readMachineConfig(config).encryption?.rules).toEqual([
+      {
+        resources: ['secrets'],
+        providers: [
+          { provider: 'secretbox', keys: ['key2'] },
+          { provider: 'aescbc', keys: ['key1'] },
+          { provider: 'identity', keys: [] },
+        ],
+      },
+    ]);
+  });
+
+  it('lists what is accepted besides, in order', () => {
+    const config = aMachineConfig({ material, style: { foreign: [owners, material.aggregator] } });
+
+    expect(shown(readMachineConfig(config).talos)?.accepted).toEqual([
+      owners.certificate.fingerprint,
+      material.aggregator.certificate.fingerprint,
+    ]);
+  });
+
+  it('shows a CA without its key as that', () => {
+    const config = aMachineConfig({ material }).replace(base64(material.kubernetes.key.expose()), '""');
+
+    expect(shown(readMachineConfig(config).kubernetes)).toMatchObject({ hasKey: false, keyFingerprint: undefined });
+  });
+
+  it('takes the cluster ID of the old field before that of the document, and names of the document before old ones', () => {
+    const config = `${aMachineConfig({ material, shape: 'mixed' })}---
+apiVersion: v1alpha1
+kind: KubeClusterConfig
+clusterName: new
+endpoint: https://10.0.0.8:6443
+---
+apiVersion: v1alpha1
+kind: DiscoveryIdentityConfig
+clusterID: b3RoZXI=
+`;
+
+    expect(readMachineConfig(config)).toMatchObject({
+      clusterName: 'new',
+      endpoint: 'https://10.0.0.8:6443',
+      clusterId: 'c2VlZA==',
+    });
+  });
+});
+
+describe('the view of a worker', () => {
+  it.each([
+    ['legacy', 'legacy'],
+    ['typed', 'typed'],
+  ] as const)('in the %s shape holds certificates and nothing of control planes', (shape, kubernetes) => {
+    const view = readMachineConfig(aMachineConfig({ material, shape, role: 'worker' }));
+    const certificate = material.kubernetes.certificate.fingerprint;
+    const without = { hasKey: false, keyFingerprint: undefined };
+
+    expect({ ...view, talos: shown(view.talos), kubernetes: shown(view.kubernetes) }).toStrictEqual({
+      role: 'worker',
+      shape,
+      minimumTalos: shape === 'typed' ? 'v1.14' : undefined,
+      talos: { ...without, shape: 'legacy', issuing: material.talos.certificate.fingerprint, accepted: [] },
+      kubernetes:
+        kubernetes === 'typed'
+          ? { ...without, shape: 'typed', issuing: undefined, accepted: [certificate] }
+          : { ...without, shape: 'legacy', issuing: certificate, accepted: [] },
+      aggregator: undefined,
+      etcd: undefined,
+      encryption: undefined,
+      serviceAccount: undefined,
+      ...IDENTITY,
+      problems: [],
+    });
+  });
+});
