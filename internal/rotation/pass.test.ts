@@ -304,6 +304,42 @@ describe('the gates of a pass', () => {
   });
 });
 
+describe('the kube-apiserver of before', () => {
+  it.each([
+    ['2 kube-apiservers run beside one another', ['ending', 'running']],
+    ['no kube-apiserver runs', []],
+  ])('must be the only one: while %s, the machine is not told', (found, instance) => {
+    expect(decide(atStart('Accepting', { except: { cp1: { instance } } }))).toMatchObject({
+      reason: 'ApiServerNotReady',
+      message: `cp1: ${found}; expected one before it is told`,
+    });
+  });
+
+  it.each([['talos'], ['etcd']] as const)('does not matter to the %s CA, for which none restarts', (target) => {
+    const except = { cp1: { instance: ['ending', 'running'] } };
+
+    expect(decide(atStart('Accepting', { targets: [target], except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp1' },
+    });
+  });
+
+  it('does not matter on workers', () => {
+    const planes = done('Accepting', 'cp1', 'cp2', 'cp3');
+
+    expect(decide(atStart('Accepting', { except: { ...planes, w1: { instance: undefined } } }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'w1' },
+    });
+  });
+
+  it('need not run on a machine that was left behind: it may not be able to start before it is told', () => {
+    const except = { ...done('Issuing', 'cp1', 'cp3'), cp2: { stands: 'Before', instance: [] } } as const;
+
+    expect(decide(atStart('Issuing', { stands: 'Issuing', except }))).toMatchObject({
+      effect: { kind: 'apply-config', machine: 'cp2' },
+    });
+  });
+});
+
 describe('a machine that was left two stages behind, as one whose disk was restored', () => {
   const notReady = { node: { ready: false, readyMessage: 'kubelet stopped posting' } };
 

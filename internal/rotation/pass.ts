@@ -15,7 +15,7 @@ import { BEFORE_CHANGE } from './gates/index.ts';
 import { noForeignConfiguration } from './gates/no-foreign-configuration.ts';
 import { hold } from './hold.ts';
 import { configStageOf } from './observation.ts';
-import { unproved } from './proof.ts';
+import { apiServerUnclear, unproved } from './proof.ts';
 
 /**
  * Brings every machine to the stage's configuration: control planes one at a
@@ -84,9 +84,11 @@ function passWorkers(context: Context, targets = context.targets): Decision | un
 
 /** What is in the way of telling this machine. */
 function inTheWay(context: Context, machine: KnownMachine): Blocker | undefined {
-  if (!isLeftBehind(context, machine)) return firstBlocker(BEFORE_CHANGE, context);
-  const left = context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each));
-  return firstBlocker(BEFORE_CHANGE, { ...context, leftBehind: new Set(left.map((each) => each.name)) });
+  const left = isLeftBehind(context, machine)
+    ? context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each))
+    : [];
+  const asked = left.length === 0 ? context : { ...context, leftBehind: new Set(left.map((each) => each.name)) };
+  return firstBlocker(BEFORE_CHANGE, asked) ?? apiServerUnclear(asked, machine);
 }
 
 function tell(context: Context, machines: readonly KnownMachine[], targets = context.targets): Decision {

@@ -48,6 +48,22 @@ function provedAt(context: Context, machine: KnownMachine, target: TargetDescrip
   return CONFIG_STAGES.findLast((stage) => stage === wanted || stage === standing.stage) ?? wanted;
 }
 
+/**
+ * Why a control plane may not be told now: what runs after it is compared with the
+ * kube-apiserver of before, so exactly one must run. Beside one that is still ending,
+ * the other would pass for a new one, and it has read nothing of what is applied.
+ */
+export function apiServerUnclear(context: Context, machine: KnownMachine): Blocker | undefined {
+  const { apiServers } = machine.talos.value;
+  if (apiServers === undefined || !anyTarget(context, (target) => target.restartsApiServer)) return undefined;
+  // One that was left behind may not be able to start before it is told.
+  if (apiServers.length === 1 || (apiServers.length === 0 && context.leftBehind?.has(machine.name))) return undefined;
+  return {
+    reason: 'ApiServerNotReady',
+    message: `${machine.name}: ${apiServers.length === 0 ? 'no kube-apiserver runs' : `${apiServers.length} kube-apiservers run beside one another`}; expected one before it is told`,
+  };
+}
+
 function apiServerUnproved(context: Context, machine: KnownMachine): Blocker | undefined {
   const { apiServers = [], bootId } = machine.talos.value;
   const before = appliedTo(context, machine);
