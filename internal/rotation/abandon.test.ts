@@ -114,3 +114,57 @@ describe('taking the new certificate authorities back', () => {
     });
   });
 });
+
+describe('a machine that cannot be asked, or asked yet, while the new CAs are taken back', () => {
+  /** The same look, once nobody is patient any more. */
+  function later(options: ObservationOptions) {
+    const observation = anObservation({ targets: ['talos'], deleted: true, ...options });
+    return decide({ ...observation, now: observation.now + 300_000 });
+  }
+
+  it('is waited for where no machine could be listed: an empty list is no cluster without machines', () => {
+    const unlisted = { machines: [], machinesIncomplete: 'no API server listed the Nodes' } as const;
+
+    expect(deleted(unlisted)).toMatchObject({
+      kind: 'wait',
+      reason: 'MachineListIncomplete',
+      message: 'no API server listed the Nodes',
+    });
+    expect(later(unlisted)).toMatchObject({
+      effect: { kind: 'abandon' },
+      message:
+        'abandoned in Accepting: the old certificate authorities still issue everything; machines that could not be listed may still trust the new ones',
+    });
+  });
+
+  it('is waited for where all the others are back', () => {
+    const except = { w1: { unknown: 'unreachable' } } as const;
+
+    expect(deleted({ stands: 'Before', except })).toMatchObject({ kind: 'wait', reason: 'MachineUnknown' });
+    expect(later({ stands: 'Before', except })).toMatchObject({ effect: { kind: 'abandon' } });
+  });
+
+  it.each<[string, ObservationOptions]>([
+    ['no machine could be listed', { machines: [], machinesIncomplete: 'no API server listed the Nodes' }],
+    ['one does not answer', { stands: 'Before', except: { w1: { unknown: 'unreachable' } } }],
+    ['a Node of another one is not Ready', { except: { w1: { stands: 'Before', node: { ready: false } } } }],
+    ['one was told and does not follow', { stands: 'Accepting', except: { w1: { runs: 'Issuing' } } }],
+  ])('keeps the new keys for ever where it may issue with them: in Issuing, where %s', (_what, options) => {
+    const decision = later({ stage: 'Issuing', ...options });
+
+    expect(decision).toMatchObject({ kind: 'blocked', recheckAfterMs: 30_000 });
+    expect(decision.message).toMatch(/; the new keys are kept, because a machine may still issue with them$/);
+  });
+
+  it('keeps them whatever the status says where a configuration issues with them', () => {
+    const except = { cp1: { stands: 'Issuing' }, w1: { node: { ready: false } } } as const;
+
+    expect(later({ stage: 'Accepting', except })).toMatchObject({ kind: 'blocked', reason: 'NodeNotReady' });
+  });
+
+  it('is told only while one kube-apiserver runs on it', () => {
+    const except = { cp1: { instance: ['ending', 'running'] } } as const;
+
+    expect(deleted({ except })).toMatchObject({ kind: 'wait', reason: 'ApiServerNotReady' });
+  });
+});

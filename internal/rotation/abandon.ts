@@ -1,10 +1,12 @@
-import { rotationAbandonable } from '../../api/v1alpha1/index.ts';
+import { isAtLeast, rotationAbandonable } from '../../api/v1alpha1/index.ts';
 import { anyTarget, type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine } from './context.ts';
-import { type Blocker, type Decision, waitFor } from './decision.ts';
+import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
+import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { TAKING_BACK } from './gates/index.ts';
 import { sinceLastChange } from './hold.ts';
 import { CONFIG_STAGES, type MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
+import { apiServerUnclear } from './proof.ts';
 import { conditionOf } from './stages/condition.ts';
 
 /**
@@ -50,23 +52,24 @@ function takeBack(context: Context): Decision | undefined {
   // Without the record nobody knows what was new; a crash after its removal ends here.
   if (context.observation.store.material === undefined) return undefined;
   const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
-  const machine = restarting ?? furthest(context);
-  if (machine === undefined) {
-    const still = stillTrusting(context);
-    return still !== undefined && isPatient(context) ? waitFor(still) : undefined;
-  }
   if (restarting !== undefined) {
-    const message = `${machine.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
-    return isPatient(context) ? waitFor({ reason: 'Reverting', message }) : undefined;
+    const message = `${restarting.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
+    return patiently(context, { reason: 'Reverting', message });
   }
-  const to = isKnown(machine) && standsAt(context, machine) !== 'Accepting' ? 'Accepting' : 'Before';
-  const blocker = firstBlocker(TAKING_BACK, context) ?? (to === 'Before' ? stillIssuing(context) : undefined);
+  const machine = furthest(context);
+  if (machine === undefined) {
+    // Whoever is not seen may stand anywhere; an empty list is no cluster without machines.
+    const left = stillTrusting(context) ?? everyMachineKnown(context);
+    return left === undefined ? undefined : patiently(context, left);
+  }
+  const to = standsAt(context, machine) === 'Accepting' ? 'Before' : 'Accepting';
+  const blocker =
+    firstBlocker(TAKING_BACK, context) ??
+    (to === 'Before' ? stillIssuing(context) : undefined) ??
+    apiServerUnclear(context, machine);
   if (blocker !== undefined) {
-    return isPatient(context)
-      ? waitFor({ ...blocker, message: `taking the new CAs back: ${blocker.message}` })
-      : undefined;
+    return patiently(context, { ...blocker, message: `taking the new CAs back: ${blocker.message}` });
   }
-  if (!isKnown(machine)) return undefined;
   return {
     kind: 'act',
     effect: { kind: 'revert-config', machine: machine.name, to },
@@ -75,6 +78,31 @@ function takeBack(context: Context): Decision | undefined {
     mark: { applied: remember({ ...context, stage: 'Pending' }, context.status.applied, machine) },
   };
 }
+
+/**
+ * Waits for what is in the way, for a while. After that the rotation is let go
+ * all the same; except while a machine may issue with a new CA, whose only copies
+ * are the record and the credentials made of it: without them nobody who holds the
+ * old CA reaches that machine again.
+ */
+function patiently(context: Context, blocker: Blocker): Decision | undefined {
+  if (isPatient(context)) return waitFor(blocker);
+  if (!mayIssue(context)) return undefined;
+  return blockedBy({
+    ...blocker,
+    message: `${blocker.message}; the new keys are kept, because a machine may still issue with them`,
+  });
+}
+
+/** Whether a machine issues with a new CA, or may: what cannot be asked was told to at most where the stage says so. */
+function mayIssue(context: Context): boolean {
+  const known = context.observation.machines.filter(isKnown);
+  if (known.some((machine) => CONFIG_STAGES.indexOf(standsAt(context, machine)) >= ISSUING)) return true;
+  if (!isAtLeast(context.stage, 'Issuing')) return false;
+  return everyMachineKnown(context) !== undefined || stillIssuing(context) !== undefined;
+}
+
+const ISSUING = CONFIG_STAGES.indexOf('Issuing');
 
 /** Whether what is in the way is still waited for: so long after the deletion, or after the last machine that was told. */
 function isPatient(context: Context): boolean {
@@ -140,12 +168,14 @@ function isRestarting(context: Context, machine: MachineObservation): boolean {
 }
 
 function letGo(context: Context, why: string): Decision {
-  const { machines } = context.observation;
+  const { machines, machinesIncomplete } = context.observation;
   const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
   const { etcdRebooting, etcdDraining } = context.status;
   const names = new Set([...cordoned.map((machine) => machine.name), etcdRebooting, etcdDraining]);
   const keeping = machines.filter((machine) => !isKnown(machine) || standsAt(context, machine) !== 'Before');
-  const kept = context.observation.store.material === undefined ? [] : keeping.map((machine) => machine.name);
+  const unlisted = machinesIncomplete === undefined ? [] : ['machines that could not be listed'];
+  const kept =
+    context.observation.store.material === undefined ? [] : [...keeping.map((machine) => machine.name), ...unlisted];
   return {
     kind: 'act',
     effect: { kind: 'abandon', uncordon: [...names].filter((name) => name !== undefined).sort() },

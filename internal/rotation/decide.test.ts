@@ -207,6 +207,18 @@ describe('the end', () => {
   });
 });
 
+describe('the end, where somebody put an older secrets.yaml back', () => {
+  it('keeps the record, which alone holds what the machines run with', () => {
+    expect(decide(anObservation({ stage: 'Done', targets: ['talos'], store: { bundleReplaced: false } }))).toEqual({
+      kind: 'blocked',
+      reason: 'BundleMismatch',
+      message:
+        'the rotation is done, and secrets.yaml does not hold its new CAs (talos); expected them there before the record, which holds them, is removed',
+      recheckAfterMs: 30_000,
+    });
+  });
+});
+
 describe('deleting an operation', () => {
   it.each(['Pending', 'Accepting', 'AwaitingCredentials'] as const)('abandons it in %s', (stage) => {
     expect(decide(anObservation({ stage, targets: ALL, deleted: true, stands: 'Before' }))).toEqual({
@@ -264,12 +276,12 @@ describe('deleting an operation', () => {
       etcdRebootSince: ago(30),
     };
     const except = { cp2: { unknown: 'unreachable', node: 'unknown' } } as const;
+    const observation = anObservation({ targets: ['etcd'], deleted: true, status, except, stands: 'Before' });
 
-    expect(decide(anObservation({ targets: ['etcd'], deleted: true, status, except, stands: 'Before' }))).toMatchObject(
-      {
-        effect: { kind: 'abandon', uncordon: ['cp2'] },
-      },
-    );
+    expect(decide(observation)).toMatchObject({ kind: 'wait', reason: 'MachineUnknown' });
+    expect(decide({ ...observation, now: observation.now + 300_000 })).toMatchObject({
+      effect: { kind: 'abandon', uncordon: ['cp2'] },
+    });
   });
 
   it('uncordons whatever this rotation cordoned, and nothing else', () => {

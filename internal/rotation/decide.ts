@@ -56,8 +56,16 @@ export function targetsOf({ operation, store }: Pick<Observation, 'operation' | 
   return sortCaTargets(targets === undefined || targets.length === 0 ? DEFAULT_CA_TARGETS : targets);
 }
 
-function over({ observation }: Context): Decision {
+function over({ observation, material }: Context): Decision {
   const { message } = observation.operation.status;
+  if (observation.store.material !== undefined && !observation.store.bundleReplaced) {
+    // Somebody put an older bundle back: what the machines run with is in the record alone.
+    const names = Object.keys(material).join(', ');
+    return blockedBy({
+      reason: 'BundleMismatch',
+      message: `the rotation is done, and secrets.yaml does not hold its new CAs (${names}); expected them there before the record, which holds them, is removed`,
+    });
+  }
   // Done was written before the record was removed; a crash between the two is finished here.
   const held = observation.operation.metadata.finalizers.includes(ROTATION_FINALIZER);
   if (held || observation.store.material !== undefined) {

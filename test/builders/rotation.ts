@@ -121,7 +121,7 @@ export function anObservation(options: ObservationOptions = {}): Observation {
     operation: anOperation({ ...options, status: { applied: told, ...options.status } }),
     store: {
       material: stage === 'Pending' ? undefined : material(targets),
-      bundleReplaced: stage === 'Finalizing',
+      bundleReplaced: stage === 'Finalizing' || stage === 'Done',
       problems: [],
       otherOperations: [],
       ...options.store,

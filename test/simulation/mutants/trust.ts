@@ -140,8 +140,8 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/abandon.ts',
-        'return still !== undefined && isPatient(context) ? waitFor(still) : undefined;',
-        'return still !== undefined && context.stage === "Done" ? waitFor(still) : undefined;',
+        'const left = stillTrusting(context) ?? everyMachineKnown(context);',
+        'const left = everyMachineKnown(context);',
       ),
     ],
     scenarios: [2_500, 3_500, 5_000].map((at) => brisk('1+0', ['talos'], { happenings: [{ at, what: 'delete' }] })),
