@@ -29,7 +29,8 @@ export const REASONS = {
   EtcdPkiNotLoaded:
     'The machine has not loaded the certificates of this stage. See its controller log (talosctl dmesg).',
   ApiServerNotReady: 'A kube-apiserver is not ready on its own machine. See talosctl logs -k of that machine.',
-  NodeNotReady: 'A Node is not Ready. See kubectl describe node.',
+  NodeNotReady:
+    'A Node is not Ready. See kubectl describe node. Where it is Ready there, compare the clock of its machine with that of this host.',
   ControlPlanePodNotReady: 'A control plane pod is not ready on its machine. See kubectl -n kube-system get pods.',
   ForeignConfiguration:
     'The configuration was changed by someone else. Undo the change that the message names, or finish it everywhere.',
@@ -47,15 +48,18 @@ export const REASONS = {
   RebootingEtcd: 'A control plane is rebooting, so that its etcd reads the certificates of this stage.',
   RebootOverdue:
     'The control plane did not come back within twenty minutes. Look at its console; no other machine is touched.',
-  SettlingAggregator: 'Extension API servers are given time to read the new aggregator CA.',
+  SettlingAggregator:
+    'Extension API servers are given time to read the new aggregator CA. Where no API server publishes it, look at the kube-apiservers.',
   AwaitingCredentials: 'Take the new talosconfig and kubeconfig: ichor cluster credentials --acknowledge.',
   PublishingRootCA: 'Namespaces still hold the old kube-root-ca.crt. Look at kube-controller-manager if this stays.',
   RenewingTalosAccess:
     'Secrets of talos.dev ServiceAccounts still hold a certificate of the old Talos CA. Talos renews them by itself; where it does not, delete the Secret that the message names, and Talos makes it anew.',
   RestartingWorkloads: 'Workloads that started with the old CA are being restarted, a few at a time.',
   ReplacingBundle: 'secrets.yaml is replaced in one step.',
-  ResettingAuthentication: 'extension-apiserver-authentication is reset, so that the old CAs leave it.',
-  ProvingRefusal: 'The old credentials are tried everywhere; each must be refused.',
+  ResettingAuthentication:
+    'extension-apiserver-authentication is reset, so that the old CAs leave it. Where it does not come back, look at the kube-apiservers.',
+  ProvingRefusal:
+    'The old credentials are tried everywhere; each must be refused. An endpoint that cannot be reached proves nothing: open the port that the message names to this host.',
   OldCredentialAccepted: 'An endpoint still accepts a certificate of the old CA. The message names it.',
   PausedByUser: 'The operation is paused. Go on with ichor operation continue.',
   PastPointOfNoReturn: 'It is too late to go back: the operation is deleted once it is done.',

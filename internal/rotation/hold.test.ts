@@ -27,6 +27,10 @@ describe('what is in the way', () => {
     'ControlPlanePodNotReady',
     'ProvingMachine',
     'RenewingTalosAccess',
+    'SettlingAggregator',
+    'PublishingRootCA',
+    'ResettingAuthentication',
+    'ProvingRefusal',
   ];
 
   it.each(passing)('is waited for within three minutes of a change of ours: %s', (reason) => {

@@ -15,6 +15,10 @@ const PASSES: ReadonlySet<Reason> = new Set<Reason>([
   'ControlPlanePodNotReady',
   'ProvingMachine',
   'RenewingTalosAccess',
+  'SettlingAggregator',
+  'PublishingRootCA',
+  'ResettingAuthentication',
+  'ProvingRefusal',
 ]);
 
 /**

@@ -38,7 +38,7 @@ export function aggregatorSettled(context: Context): Decision | undefined {
       ],
     };
   }
-  if (!published) return waitFor({ reason: 'SettlingAggregator', message });
+  if (!published) return hold(context, { reason: 'SettlingAggregator', message });
   const left = context.settings.aggregatorSettleMs - elapsedSince(context, condition?.lastTransitionTime);
   if (left <= 0) return undefined;
   return waitOut(

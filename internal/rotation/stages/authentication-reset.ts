@@ -27,7 +27,7 @@ export function authenticationReset(context: Context): Decision | undefined {
   const condition = conditionOf(context, 'AuthenticationReset');
   const message = wrong ?? 'extension-apiserver-authentication holds the new CAs alone';
   if ((condition?.status === 'True') !== (wrong === undefined)) return setCondition(wrong === undefined, message);
-  if (wrong !== undefined) return reset(reading.value, message);
+  if (wrong !== undefined) return reset(context, reading.value, message);
   const left = context.settings.authenticationWatchMs - elapsedSince(context, condition?.lastTransitionTime);
   if (left <= 0) return undefined;
   return waitOut(
@@ -41,9 +41,9 @@ export function authenticationReset(context: Context): Decision | undefined {
 
 const FILES = { requestheader: 'requestheader-client-ca-file', client: 'client-ca-file' } as const;
 
-function reset(reading: AuthenticationReading, message: string): Decision {
+function reset(context: Context, reading: AuthenticationReading, message: string): Decision {
   // A missing one is written again by whichever API server is first.
-  if (!reading.present) return waitFor({ reason: 'ResettingAuthentication', message });
+  if (!reading.present) return hold(context, { reason: 'ResettingAuthentication', message });
   return {
     kind: 'act',
     effect: { kind: 'reset-authentication', uid: reading.uid },

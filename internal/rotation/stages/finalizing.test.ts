@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { ago, anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { decide } from '../decide.ts';
 
 function finalizing(options: ObservationOptions = {}) {
@@ -45,12 +45,19 @@ describe('Finalizing', () => {
     });
   });
 
-  it('tries again where a trial proved nothing', () => {
-    expect(decide(finalizing({ refusals: [apid, { ...etcd, outcome: 'unknown', message: 'timeout' }] }))).toEqual({
+  it('tries again where a trial proved nothing, and says so where it goes on proving nothing', () => {
+    const refusals = [apid, { ...etcd, outcome: 'unknown', message: 'timeout' }] as const;
+    const expected = { reason: 'ProvingRefusal', message: 'etcd client certificate at 10.0.0.2:2379: timeout' };
+
+    expect(decide(finalizing({ refusals, status: { stageStartedAt: ago(179) } }))).toEqual({
+      ...expected,
       kind: 'wait',
-      reason: 'ProvingRefusal',
-      message: 'etcd client certificate at 10.0.0.2:2379: timeout',
       recheckAfterMs: 1500,
+    });
+    expect(decide(finalizing({ refusals, status: { stageStartedAt: ago(180) } }))).toEqual({
+      ...expected,
+      kind: 'blocked',
+      recheckAfterMs: 30_000,
     });
   });
 

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { blockedBy, type Decision, waitFor } from '../decision.ts';
+import { hold } from '../hold.ts';
 import { pass } from '../pass.ts';
 import { roll } from '../roll.ts';
 import { proved, type Stage, settled } from './stage.ts';
@@ -36,7 +37,7 @@ function oldCredentialsRefused(context: Context): Decision | undefined {
   const unknown = refusals.find((proof) => proof.outcome === 'unknown');
   return unknown === undefined
     ? undefined
-    : waitFor({ reason: 'ProvingRefusal', message: `${unknown.what}: ${unknown.message}` });
+    : hold(context, { reason: 'ProvingRefusal', message: `${unknown.what}: ${unknown.message}` });
 }
 
 function uncordonLeftovers(context: Context): Decision | undefined {

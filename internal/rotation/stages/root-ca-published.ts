@@ -33,5 +33,9 @@ export function rootCaPublished(context: Context): Decision | undefined {
       ],
     };
   }
-  return published ? undefined : waitFor({ reason: 'PublishingRootCA', message });
+  if (published) return undefined;
+  // One that was made this moment is not worth a block; one that does not come at all is.
+  return wasPublished
+    ? waitFor({ reason: 'PublishingRootCA', message })
+    : hold(context, { reason: 'PublishingRootCA', message });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fingerprint } from '../../../pkg/pki/index.ts';
-import { aCondition, anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { aCondition, ago, anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { NEW, OLD, print } from '../../../test/builders/rotation-material.ts';
 import { decide } from '../decide.ts';
 import type { AuthenticationReading, Observation } from '../observation.ts';
@@ -76,13 +76,18 @@ describe.each(['Accepting', 'AwaitingCredentials'] as const)('before the aggrega
   it.each([
     ['holds the old CA alone', holding([OLD[AGGREGATOR]])],
     ['is not there', reading({ present: false })],
-  ])('waits while it %s', (_what, kubernetes) => {
-    expect(decide(settling({ kubernetes }))).toEqual({
-      kind: 'wait',
+  ])('waits while it %s, and says so where that stays', (_what, kubernetes) => {
+    const expected = {
       reason: 'SettlingAggregator',
       message: 'extension-apiserver-authentication does not hold the new aggregator CA dfdfdfdfdfdf yet',
+    };
+
+    expect(decide(settling({ kubernetes, status: { stageStartedAt: ago(60) } }))).toEqual({
+      ...expected,
+      kind: 'wait',
       recheckAfterMs: 1500,
     });
+    expect(decide(settling({ kubernetes }))).toMatchObject({ ...expected, kind: 'blocked' });
   });
 
   it('starts the two minutes again when the new CA vanished', () => {
@@ -167,12 +172,14 @@ describe('before the old Kubernetes CA is dropped', () => {
   it('every kube-root-ca.crt must be the new CA', () => {
     const rootCa = { known: true, value: { total: 9, stale: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] } } as const;
 
-    expect(decide(issuing({ rootCa }))).toEqual({
-      kind: 'wait',
+    const expected = {
       reason: 'PublishingRootCA',
       message: 'kube-root-ca.crt is not the new CA in 7 of 9 namespaces: a, b, c, d, e and 2 more',
-      recheckAfterMs: 1500,
-    });
+    };
+    const soon = { conditions: [], status: { stageStartedAt: ago(60) } };
+
+    expect(decide(issuing({ rootCa }, soon))).toEqual({ ...expected, kind: 'wait', recheckAfterMs: 1500 });
+    expect(decide(issuing({ rootCa }, { conditions: [] }))).toMatchObject({ ...expected, kind: 'blocked' });
   });
 
   it('writes down the moment at which they are', () => {
@@ -214,7 +221,10 @@ describe('before the old Kubernetes CA is dropped', () => {
   it('has no moment to forget before there was one', () => {
     const rootCa = { known: true, value: { total: 9, stale: ['kube-system'] } } as const;
 
-    expect(decide(issuing({ rootCa }, { conditions: [] }))).toMatchObject({ kind: 'wait', reason: 'PublishingRootCA' });
+    expect(decide(issuing({ rootCa }, { conditions: [] }))).toMatchObject({
+      kind: 'blocked',
+      reason: 'PublishingRootCA',
+    });
   });
 
   it('waits until they are read, and blocks where they cannot be', () => {
@@ -323,12 +333,18 @@ describe('the reset of extension-apiserver-authentication in Finalizing', () => 
   });
 
   it('does not take a missing one for a right one', () => {
-    expect(decide(finalizing(reading({ present: false })))).toEqual({
-      kind: 'wait',
+    const expected = {
       reason: 'ResettingAuthentication',
       message: 'extension-apiserver-authentication is not there',
+    };
+    const missing = reading({ present: false });
+
+    expect(decide(finalizing(missing, { status: { stageStartedAt: ago(60) } }))).toEqual({
+      ...expected,
+      kind: 'wait',
       recheckAfterMs: 1500,
     });
+    expect(decide(finalizing(missing))).toMatchObject({ ...expected, kind: 'blocked' });
   });
 
   it('writes down since when it is right', () => {
