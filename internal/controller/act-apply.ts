@@ -70,12 +70,26 @@ async function changeConfig(
   });
 }
 
-/** What is left of the time that was noted before the call; after it nothing of ours may still land. */
+/**
+ * What is left of the time that was noted before the call; after it nothing of ours may still land.
+ * A monotonic clock stands still while this host sleeps, and the world does not: what was
+ * seen before a lid was closed is no reason for a call after it was opened.
+ */
 export function timeLeft(actor: Actor, machine: string): number {
-  const left = actor.deadline - actor.time.now(actor.observed.observation.operation);
+  const now = actor.time.now(actor.observed.observation.operation);
+  const sleptMs = actor.ports.clock.now() - now - actor.observed.aheadMs;
+  if (sleptMs > LONGEST_SLEEP_MS) {
+    throw new EffectRefusedError(
+      `this host stood still for ${Math.round(sleptMs / 1_000)} s, or its clock was set, since ${machine} was observed; nothing was sent`,
+    );
+  }
+  const left = actor.deadline - now;
   if (left < LEAST_TIME_MS) throw new EffectRefusedError(`${machine} took too long to answer; nothing was sent`);
   return left;
 }
+
+/** A clock that is corrected by less is no sleep. */
+const LONGEST_SLEEP_MS = 5_000;
 
 /** Less than this is no time for a call. */
 const LEAST_TIME_MS = 1_000;

@@ -17,6 +17,8 @@ export async function resetAuthentication(actor: Actor, uid: string): Promise<vo
 /** Starts one rollout, if its PodDisruptionBudgets allow a disruption now. */
 export async function restartOwner(actor: Actor, owner: string): Promise<void> {
   const workload = parseOwner(owner);
+  // Once for all API servers that may have to be asked: the same time twice starts one rollout.
+  const at = actor.ports.clock.now();
   await viaPlanes(actor, async (client) => {
     const object = await readWorkload(client, workload);
     const why = whyNotRestartable(object);
@@ -24,7 +26,7 @@ export async function restartOwner(actor: Actor, owner: string): Promise<void> {
     const budget = await exhaustedBudget(client, workload.namespace, object);
     if (budget !== undefined)
       throw new EffectRefusedError(`${owner} is held by PodDisruptionBudget ${budget.name}: ${budget.message}`);
-    await restartWorkload(client, workload, actor.ports.clock.now());
+    await restartWorkload(client, workload, at);
   });
 }
 

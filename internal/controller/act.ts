@@ -5,7 +5,7 @@ import { applyConfig, type Render, revertConfig } from './act-apply.ts';
 import { resetAuthentication, restartOwner } from './act-kubernetes.ts';
 import { cordon, drain, forfeitLeadership, reboot, uncordon } from './act-roll.ts';
 import { complete, replaceBundle, writeRecord } from './act-store.ts';
-import { EffectRefusedError } from './effect-error.ts';
+import { EffectRefusedError, outcomeOf } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import type { Observed } from './observe.ts';
 import type { OperationTime } from './operation-time.ts';
@@ -74,8 +74,10 @@ async function applyAll(actor: Actor, effect: Extract<Effect, { kind: 'apply-con
   const results = await Promise.allSettled(
     effect.machines.map((name) => applyConfig(actor, machineOf(actor, name), effect)),
   );
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  const failures = results.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
+  if (failures.length === 0) return;
+  // One that may still land decides, whatever the others said: the batch is noted as in flight until it cannot.
+  throw failures.find((each) => outcomeOf(each) === 'unknown') ?? failures[0];
 }
 
 /** Every step may be done twice; machines that cannot be uncordoned now do not hold the deletion. */

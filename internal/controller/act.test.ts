@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../pkg/pki/index.ts';
+import { TalosError } from '../../pkg/talos/index.ts';
+import type { Actor } from './act.ts';
+import { act } from './act.ts';
+import { outcomeOf } from './effect-error.ts';
+import { digestOf } from './standing.ts';
+
+/** What a machine says to an apply. */
+type Answer = 'ok' | 'refused' | 'lost';
+
+/** Somebody who acts on workers that answer so. */
+function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0): Actor {
+  const machines = Object.keys(answers).map((name) => ({ name, address: name, role: 'worker', node: undefined }));
+  const talos = { version: '1.14.1', configDigest: digestOf('before'), bootId: 'boot-1' };
+  const failure = (machine: string, outcome: 'not-done' | 'unknown') =>
+    new TalosError({ kind: 'unreachable', machine, call: 'ApplyConfiguration', outcome, detail: 'no answer' });
+  const clientOf = (name: string) => {
+    let config = 'before';
+    return {
+      configuration: async () => ({ config: Secret.of('machine-config', config) }),
+      bootId: async () => 'boot-1',
+      apply: async () => {
+        if (answers[name] === 'refused') throw failure(name, 'not-done');
+        if (answers[name] === 'lost') throw failure(name, 'unknown');
+        config = 'after';
+      },
+    };
+  };
+  return {
+    observed: {
+      state: { bundle: {}, record: undefined, previous: undefined },
+      machines,
+      observation: { machines: machines.map(({ name }) => ({ name, talos: { known: true, value: talos } })) },
+      aheadMs: 0,
+    },
+    ports: { clock: { now: () => wallClock } },
+    session: { talos: ({ name }: { name: string }, work: (client: unknown) => unknown) => work(clientOf(name)) },
+    render: () => 'after',
+    deadline: 30_000,
+    time: { now: () => 0 },
+  } as unknown as Actor;
+}
+
+/** What is certain after several workers were told at once. */
+async function told(answers: Readonly<Record<string, Answer>>): Promise<string> {
+  const effect = { kind: 'apply-configs', machines: Object.keys(answers), stage: 'Accepting' } as const;
+  return act(anActor(answers), effect).then(
+    () => 'ok',
+    (error: unknown) => outcomeOf(error),
+  );
+}
+
+describe('telling several workers at once', () => {
+  it.each<[string, Record<string, Answer>, string]>([
+    ['every one took it', { w1: 'ok', w2: 'ok' }, 'ok'],
+    ['one refused it', { w1: 'ok', w2: 'refused' }, 'refused'],
+    ['one refused it and the reply of a later one was lost', { w1: 'refused', w2: 'lost' }, 'unknown'],
+    ['the reply of one was lost and a later one refused it', { w1: 'lost', w2: 'refused' }, 'unknown'],
+  ])('where %s', async (_what, answers, outcome) => {
+    expect(await told(answers)).toBe(outcome);
+  });
+});
+
+describe('a host that slept between its look and the call', () => {
+  const effect = { kind: 'apply-config', machine: 'w1', stage: 'Accepting' } as const;
+
+  it('sends nothing: what it saw is old', async () => {
+    await expect(act(anActor({ w1: 'ok' }, 3_600_000), effect)).rejects.toThrow(
+      'this host stood still for 3600 s, or its clock was set, since w1 was observed; nothing was sent',
+    );
+  });
+
+  it.each([-3_600_000, 5_000])('is none whose clock is corrected by %i ms', async (wallClock) => {
+    await expect(act(anActor({ w1: 'ok' }, wallClock), effect)).resolves.toBeUndefined();
+  });
+});
