@@ -366,6 +366,8 @@ describe('what the next observation must hold', () => {
     ['Accepting', ['talos'], ['controlPlanePods']],
     ['Issuing', ['talos'], ['talosAccess', 'controlPlanePods']],
     ['Finalizing', ['etcd'], ['controlPlanePods', 'refusals']],
+    ['Finalizing', ['kubernetes'], ['authentication', 'controlPlanePods', 'refusals']],
+    ['Finalizing', ['kubernetes-aggregator'], ['authentication', 'controlPlanePods', 'refusals']],
   ] as const)('%s of %j', (stage, targets, expected) => {
     expect(needs(stage, targets)).toEqual(expected);
   });

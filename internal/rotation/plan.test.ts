@@ -181,6 +181,7 @@ describe('the plan', () => {
   it('gives no time for a stage that depends on a person', () => {
     const handOff = plan(['talos']).stages.find((stage) => stage.name === 'AwaitingCredentials');
 
+    expect(handOff?.summary).toBe('the operator takes the new talosconfig and kubeconfig');
     expect(handOff).not.toHaveProperty('aboutMs');
   });
 

@@ -64,9 +64,12 @@ describe('nodesReady while the old Kubernetes CA is dropped', () => {
     expect(ready({ except: { cp1: { unknown: 'unreachable' }, w1 } })).toBeUndefined();
   });
 
-  it('waits for a worker that is to be told of a CA that no kubelet is known by', () => {
-    const w1: MachineOptions = { ...UNREADY, standing: { talos: { stage: 'Issuing' } } };
+  it.each(['talos', 'etcd', 'kubernetes-aggregator'] as const)(
+    'waits for a machine that is to be told of the CA of %s, which no kubelet is known by',
+    (target) => {
+      const cp3: MachineOptions = { ...UNREADY, standing: { [target]: { stage: 'Issuing' } } };
 
-    expect(ready({ targets: ['talos'], except: { w1 } })?.reason).toBe('NodeNotReady');
-  });
+      expect(ready({ targets: [target], except: { cp3 } })?.reason).toBe('NodeNotReady');
+    },
+  );
 });

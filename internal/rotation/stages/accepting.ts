@@ -5,7 +5,6 @@ import { enter, proved, type Stage, settled } from './stage.ts';
 
 /** Every machine trusts the new certificate authorities before anything is signed by them. */
 export const accepting: Stage = {
-  name: 'Accepting',
   summary: 'every machine trusts the new CA; the old one issues',
   steps: [
     pass,

@@ -7,7 +7,6 @@ import { enter, proved, type Stage, settled } from './stage.ts';
 
 /** The operator takes the new talosconfig and kubeconfig before the old ones stop working. */
 export const awaitingCredentials: Stage = {
-  name: 'AwaitingCredentials',
   summary: 'the operator takes the new talosconfig and kubeconfig',
   // The proofs of Accepting are asked again: a machine may have joined while people were away.
   steps: [acknowledged, pass, roll, proved, settled, enter(() => 'Issuing')],

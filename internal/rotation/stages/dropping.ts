@@ -4,7 +4,6 @@ import { enter, proved, type Stage, settled } from './stage.ts';
 
 /** No machine trusts the old certificate authorities any more. */
 export const dropping: Stage = {
-  name: 'Dropping',
   summary: 'no machine trusts the old CA any more',
   steps: [pass, roll, proved, settled, enter(() => 'Finalizing')],
 };

@@ -7,7 +7,6 @@ import { proved, type Stage, settled } from './stage.ts';
 
 /** The bundle is replaced in one step, leftovers are removed, and every old credential is proved refused. */
 export const finalizing: Stage = {
-  name: 'Finalizing',
   summary: 'replace secrets.yaml; reset what Kubernetes still publishes; prove that old credentials are refused',
   steps: [replaceBundle, pass, roll, proved, settled, oldCredentialsRefused, uncordonLeftovers, complete],
 };

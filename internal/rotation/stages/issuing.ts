@@ -4,7 +4,6 @@ import { enter, proved, type Stage, settled } from './stage.ts';
 
 /** The new certificate authorities issue; the old ones are still trusted. */
 export const issuing: Stage = {
-  name: 'Issuing',
   summary: 'the new CA issues; the old one is still trusted',
   steps: [pass, rollUnlessServed, proved, settled, enter(() => 'Dropping')],
 };

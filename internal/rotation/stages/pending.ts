@@ -6,7 +6,6 @@ import { enter, type Stage } from './stage.ts';
 
 /** Checks everything that can be checked, then freezes the targets in the record before any machine is told. */
 export const pending: Stage = {
-  name: 'Pending',
   summary: 'check the cluster; make the new certificate authorities and store them',
   steps: [preflight, record, checked, enter(() => 'Accepting')],
 };

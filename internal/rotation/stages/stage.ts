@@ -7,7 +7,6 @@ import { hold } from '../hold.ts';
 
 /** One stage: its steps in order; the first that has something to say decides. */
 export interface Stage {
-  readonly name: CaStage;
   /** What the stage is for, as the plan shows it. */
   readonly summary: string;
   readonly steps: readonly Step[];
