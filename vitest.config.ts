@@ -20,7 +20,7 @@ const THOROUGH = [
   'internal/store/{crash,embedded-store}.test.ts',
   'pkg/bundle/envelope.test.ts',
   'pkg/kube/{client,kubeconfig}.test.ts',
-  'pkg/machineconfig/{laws,hard-input}.test.ts',
+  'pkg/machineconfig/{bulk-input,laws}.test.ts',
   'pkg/pki/{import,service-account-key,rsa-second-reader}.test.ts',
   'pkg/talos/{limits,trust,resources}.test.ts',
   'test/architecture/generated.test.ts',
