@@ -121,31 +121,57 @@ describe('reading a bundle', () => {
     expect(parseCertificates(writeCertificates(read))).toEqual(read);
   });
 
-  const refused: Readonly<Record<string, readonly [text: string, message: string]>> = {
-    'an empty text': ['', 'ca.crt, line 1: expected at least one certificate, found none'],
-    'a comment alone': ['# nothing\n', 'ca.crt, line 1: expected at least one certificate, found none'],
+  const refused: Readonly<
+    Record<string, readonly [text: string, message: string, kind: 'invalid-pem' | 'invalid-certificate']>
+  > = {
+    'an empty text': ['', 'ca.crt, line 1: expected at least one certificate, found none', 'invalid-certificate'],
+    'a comment alone': [
+      '# nothing\n',
+      'ca.crt, line 1: expected at least one certificate, found none',
+      'invalid-certificate',
+    ],
     'a duplicate': [
       os + etcd + os,
       'ca.crt, line 20: certificate 37a4d70c96618599a089b67544f9c37009d5257f5f8fbd641a18b82de99d18d6 is a duplicate of the one at line 1',
+      'invalid-certificate',
     ],
     'a private key': [
       `${os}-----BEGIN EC PRIVATE KEY-----\nAAEC\n-----END EC PRIVATE KEY-----\n`,
       'ca.crt, line 10: expected a CERTIFICATE block, found EC PRIVATE KEY',
+      'invalid-certificate',
     ],
     'a key and broken text, both named': [
       `-----BEGIN EC PRIVATE KEY-----\nAAEC\n-----END EC PRIVATE KEY-----\n${os}-----BEGIN CERTIFICATE-----\n`,
       'ca.crt, line 1: expected a CERTIFICATE block, found EC PRIVATE KEY; line 13: the CERTIFICATE block is cut off: the text ends before its END marker',
+      'invalid-certificate',
     ],
     'two certificates without a newline between them': [
       os.trimEnd() + etcd,
       'ca.crt, line 9: two blocks share this line: a newline is missing after the END marker, and readers would lose both',
+      'invalid-pem',
+    ],
+    'a block whose bytes are no certificate': [
+      writePemBlock('CERTIFICATE', new Uint8Array([0x30, 0x00])),
+      'ca.crt, line 1: the bytes are no X.509 certificate: the certificate body is missing or of another type',
+      'invalid-certificate',
     ],
   };
-  for (const [what, [text, message]] of Object.entries(refused)) {
+  for (const [what, [text, message, kind]] of Object.entries(refused)) {
     it(`refuses ${what}`, () => {
-      expect(() => parseCertificates(text, 'ca.crt')).toThrow(expect.objectContaining({ name: 'PkiError', message }));
+      expect(() => parseCertificates(text, 'ca.crt')).toThrow(
+        expect.objectContaining({ name: 'PkiError', kind, message }),
+      );
     });
   }
+
+  it('says of what kind each problem is', () => {
+    const key = '-----BEGIN EC PRIVATE KEY-----\nAAEC\n-----END EC PRIVATE KEY-----\n';
+    const nonsense = writePemBlock('CERTIFICATE', Buffer.from('nonsense'));
+    const kinds = (text: string) => scanCertificates(text).problems.map(({ kind }) => kind);
+
+    expect(kinds(key + nonsense + os + os + os.slice(0, 40))).toEqual(['foreign', 'unreadable', 'duplicate', 'broken']);
+    expect(kinds('')).toEqual(['empty']);
+  });
 
   it('can be looked at leniently: duplicates are kept and named', () => {
     const { certificates, problems } = scanCertificates(etcd + etcd);
@@ -174,6 +200,7 @@ describe('comparing bundles', () => {
   it('sees another order of the common ones only', () => {
     expect(compareBundles([a, b], [b, a]).reordered).toBe(true);
     expect(compareBundles([a, b], [b, c, a]).reordered).toBe(true);
+    expect(compareBundles([a, b, c], [b, a, c]).reordered).toBe(true);
     expect(compareBundles([a, b, c], [a, c]).reordered).toBe(false);
   });
 

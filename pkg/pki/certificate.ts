@@ -50,9 +50,13 @@ export interface CertificateAndKey {
   readonly key: PrivateKeyPem;
 }
 
-/** Something in a bundle that does not belong there. `line` is 1-based. */
+/**
+ * Something in a bundle that does not belong there: text that is no sound PEM
+ * (`broken`), a block of another label, a block whose bytes are no certificate
+ * (`unreadable`), one that was there before. `line` is 1-based.
+ */
 export interface BundleProblem {
-  readonly kind: 'broken' | 'foreign' | 'duplicate' | 'empty';
+  readonly kind: 'broken' | 'foreign' | 'unreadable' | 'duplicate' | 'empty';
   readonly line: number;
   readonly message: string;
 }
@@ -103,7 +107,7 @@ export function parseCertificates(pem: string, where?: string): Certificate[] {
 /**
  * Reads what can be read of a bundle and lists what is wrong with it: for showing
  * what a running machine trusts. Go's readers lose broken blocks silently, so a
- * bundle with `broken` problems trusts less than it seems to.
+ * bundle with `broken` or `unreadable` problems trusts less than it seems to.
  */
 export function scanCertificates(pem: string): BundleScan {
   // What is remembered outlives its caller: a text that holds a key is read anew.
@@ -209,7 +213,7 @@ function readBlock(block: PemBlock): Certificate | BundleProblem {
   try {
     return certificateFromDer(block.bytes, block.text);
   } catch (cause) {
-    return { kind: 'broken', line: block.line, message: (cause as Error).message };
+    return { kind: 'unreadable', line: block.line, message: (cause as Error).message };
   }
 }
 
