@@ -30,21 +30,27 @@ describe('reading DER', () => {
     expect(dottedOid(bytes('8837'))).toBe('2.999');
   });
 
-  const refused: Readonly<Record<string, string>> = {
-    'an indefinite length': '3080020105 0000'.replace(' ', ''),
-    'a length that is not minimal': '04810100',
-    'a length with a leading zero': `04820080${'aa'.repeat(128)}`,
-    'a length of five octets': '0485000000000100',
-    'a cut value': '0402aa',
-    'a cut length': '0482',
-    'a tag alone': '04',
-    'a tag of several octets': '1f8101',
-  };
-  for (const [what, hex] of Object.entries(refused)) {
-    it(`refuses ${what}`, () => {
-      expect(() => readDer(bytes(hex))).toThrow(RangeError);
+  const refused: readonly (readonly [what: string, hex: string, message: string])[] = [
+    ['an indefinite length', '30800201050000', 'a DER length of 0 octets at offset 0'],
+    ['a length that is not minimal', '04810100', 'a DER length that is not minimal at offset 0'],
+    ['a length with a leading zero', `04820080${'aa'.repeat(128)}`, 'a DER length that is not minimal at offset 0'],
+    ['a length of five octets', '0485000000000100', 'a DER length of 5 octets at offset 0'],
+    ['a cut value', '05000402aa', 'a DER value at offset 2 is cut off'],
+    ['a cut length', '0482', 'DER ends at offset 2'],
+    ['a tag alone', '04', 'DER ends at offset 1'],
+    ['a tag of several octets', '05001f8101', 'a multi-octet DER tag at offset 2'],
+  ];
+  for (const [what, hex, message] of refused) {
+    it(`refuses ${what}, by its place`, () => {
+      expect(() => readDer(bytes(hex))).toThrow(new RangeError(message));
     });
   }
+
+  it('reads a length of four octets', () => {
+    const long = Buffer.concat([bytes('048401000000'), Buffer.alloc(2 ** 24)]);
+
+    expect(readDer(long)[0]?.content).toHaveLength(2 ** 24);
+  });
 
   it('refuses a missing value', () => {
     expect(() => childrenOf(undefined)).toThrow('a DER value is missing');

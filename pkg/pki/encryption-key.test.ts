@@ -43,11 +43,25 @@ describe('an encryption key', () => {
     });
   }
 
+  it('is refused with one kind of error', () => {
+    const invalid = expect.objectContaining({ name: 'PkiError', kind: 'invalid-key' });
+
+    expect(() => createEncryptionKey('secretbox', 'a:b')).toThrow(invalid);
+    expect(() => createEncryptionKey('secretbox', '')).toThrow(invalid);
+    expect(() => parseEncryptionKey('secretbox', 'key1', '!')).toThrow(invalid);
+    expect(() => parseEncryptionKey('secretbox', 'key1', bytes(20))).toThrow(invalid);
+  });
+
   it('is refused by name, length, alphabet and place, never by its value', () => {
     expect(() => parseEncryptionKey('aescbc', 'key1', bytes(20), 'cp-1.yaml')).toThrow(
       'cp-1.yaml: aescbc key key1: expected 16, 24, or 32 bytes, found 20',
     );
-    expect(() => parseEncryptionKey('secretbox', '', bytes(32))).toThrow('a secretbox key has no name');
+    expect(() => parseEncryptionKey('secretbox', '', bytes(32), 'cp-1.yaml')).toThrow(
+      'cp-1.yaml: a secretbox key has no name',
+    );
+    expect(() => parseEncryptionKey('secretbox', 'key1', '!', 'cp-1.yaml')).toThrow(
+      'cp-1.yaml: secretbox key key1: expected standard base64',
+    );
     expect(() => createEncryptionKey('secretbox', 'a:b')).toThrow(
       '"a:b" is no name for an encryption key: it holds a colon',
     );

@@ -117,6 +117,23 @@ describe('importing a CA as PKCS#12', () => {
     expect(text).not.toContain('sesame');
   });
 
+  it('refuses a file without a key', async () => {
+    const { certificate } = await aCa('kubernetes', { algorithm: 'rsa-2048' });
+    // node-forge writes a file of certificates alone when it is given no key; its types do not say so.
+    const noKey = null as unknown as forge.pki.rsa.PrivateKey;
+    const store = forge.pkcs12.toPkcs12Asn1(
+      noKey,
+      [forge.pki.certificateFromPem(certificate.pem)],
+      passphrase.expose(),
+    );
+    const bytes = Buffer.from(forge.asn1.toDer(store).getBytes(), 'binary');
+
+    await expect(importCa({ kind: 'pkcs12', bytes, passphrase }, OPTIONS)).rejects.toMatchObject({
+      kind: 'invalid-pkcs12',
+      message: 'own-ca: expected exactly one private key, found 0',
+    });
+  });
+
   it('refuses a key without its certificate', async () => {
     const [ca, other] = [await aCa('etcd', { algorithm: 'rsa-2048' }), await aCa('etcd', { algorithm: 'rsa-2048' })];
     const bytes = pkcs12({ certificate: other.certificate, key: ca.key });
