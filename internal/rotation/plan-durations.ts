@@ -11,6 +11,12 @@ export interface Durations {
   readonly apiServerRestartMs: number;
   /** How much of that the kube-apiserver of that machine does not answer. */
   readonly apiServerPauseMs: number;
+  /**
+   * The same two where the kubelet goes on: it ends the static pods before it starts new ones, and starts them
+   * at one of its next looks. A kubelet that restarts with them starts them at once.
+   */
+  readonly apiServerSlowRestartMs: number;
+  readonly apiServerSlowPauseMs: number;
   /** From an apply that restarts nothing to its proof. */
   readonly applyMs: number;
   /** One batch of workers. */
@@ -24,12 +30,14 @@ export interface PlanOutage {
   readonly aboutMsEach: number;
 }
 
-/** Where nothing was measured on this cluster: what real Talos 1.14.1 showed on two cores (`measured`). */
+/** Where nothing was measured on this cluster: what real Talos 1.14.1 showed on two cores (`measured`, docs/reference/talos-observed.md). */
 const SEEN: Durations = {
   rebootMs: 60_000,
   apiServerAwayMs: 40_000,
   apiServerRestartMs: 23_000,
   apiServerPauseMs: 5_000,
+  apiServerSlowRestartMs: 60_000,
+  apiServerSlowPauseMs: 45_000,
   applyMs: 3_000,
   workerMs: 5_000,
 };
@@ -37,6 +45,16 @@ const SEEN: Durations = {
 /** Measured durations, completed by the usual ones. */
 export function durationsOf(measured: Partial<Durations>): Durations {
   return { ...SEEN, ...measured };
+}
+
+/** From an apply to the proof of a control plane, ms. */
+export function tellMs(context: Context, durations: Durations): number {
+  if (!anyTarget(context, (target) => target.restartsApiServer)) return durations.applyMs;
+  return restartsKubelet(context) ? durations.apiServerRestartMs : durations.apiServerSlowRestartMs;
+}
+
+function restartsKubelet(context: Context): boolean {
+  return anyTarget(context, (target) => target.restartsKubelet);
 }
 
 /** What will not answer, how often and for how long. */
@@ -51,7 +69,7 @@ export function outagesOf(context: Context, stages: readonly PlanStage[], durati
     outages.push({
       what: `${server}, while it restarts`,
       times: passes * planes,
-      aboutMsEach: durations.apiServerPauseMs,
+      aboutMsEach: restartsKubelet(context) ? durations.apiServerPauseMs : durations.apiServerSlowPauseMs,
     });
   }
   if (reboots > 0) {

@@ -20,7 +20,7 @@ import { contextOf } from './decide.ts';
 import { BEFORE_CHANGE, BEFORE_REBOOT, GATE_TEXTS, PREFLIGHT, STAGE_PROVED } from './gates/index.ts';
 import type { Observation } from './observation.ts';
 import { droppedFirstByWorkers } from './pass.ts';
-import { type Durations, durationsOf, outagesOf, type PlanOutage } from './plan-durations.ts';
+import { type Durations, durationsOf, outagesOf, type PlanOutage, tellMs } from './plan-durations.ts';
 import { settleText } from './plan-settles.ts';
 import { warningsOf } from './plan-warnings.ts';
 import { STAGES } from './stages/index.ts';
@@ -141,10 +141,6 @@ function newSettles(context: Context, name: CaStage): readonly Step[] {
       .flatMap(settlesOf),
   );
   return [...new Set(settlesOf(name))].filter((step) => !earlier.has(step));
-}
-
-function tellMs(context: Context, durations: Durations): number {
-  return anyTarget(context, (target) => target.restartsApiServer) ? durations.apiServerRestartMs : durations.applyMs;
 }
 
 /** As `pass` goes: control planes one at a time, the canary, then the other workers a few at a time. */
