@@ -64,6 +64,16 @@ describe('what is not rendered', () => {
       expect(refusal(config)).toMatchObject({ kind: 'half-migrated', field: 'KubeEtcdEncryptionConfig' });
     });
 
+    it('a control plane without the key of the Talos CA', () => {
+      const config = aMachineConfig({ material: before }).replace(base64(before.talos.key.expose()), '""');
+
+      expect(refusal(config)).toEqual({
+        kind: 'missing-value',
+        field: 'machine.ca',
+        message: 'cp-1, line 1, machine.ca: a control plane needs the Talos CA with its key',
+      });
+    });
+
     it('a control plane whose typed Kubernetes CA has no issuingCA', () => {
       const worker = aMachineConfig({ material: before, shape: 'typed', role: 'worker' });
       const list = /kind: KubeAPIServerCAConfig\nacceptedCAs:[\s\S]*?(?=^---\n)/m;

@@ -96,6 +96,26 @@ describe('the view of a control plane', () => {
     ]);
   });
 
+  it('takes an empty old field for none', () => {
+    const config = aMachineConfig({ material }).replace(
+      '    serviceAccount:',
+      '    aescbcEncryptionSecret: ""\n    serviceAccount:',
+    );
+
+    expect(readMachineConfig(config).encryption?.rules[0]?.providers.map(({ provider }) => provider)).toEqual([
+      'secretbox',
+      'identity',
+    ]);
+  });
+
+  it('has no rule where the document of encryption holds none', () => {
+    const typed = aMachineConfig({ material, shape: 'typed' });
+    const config = typed.replace(/(kind: KubeEtcdEncryptionConfig\n)config:\n(?: +.*\n)+/, '$1');
+    expect(config).not.toBe(typed);
+
+    expect(readMachineConfig(config).encryption).toEqual({ shape: 'typed', rules: [] });
+  });
+
   it('lists what is accepted besides, in order', () => {
     const config = aMachineConfig({ material, style: { foreign: [owners, material.aggregator] } });
 
