@@ -6,6 +6,8 @@ import type { VirtualClock } from './virtual-clock.ts';
 export interface SimMember {
   readonly id: string;
   readonly name: string;
+  /** Where it listens; undefined for one that nobody ever saw. */
+  readonly address: string | undefined;
   readonly learner: boolean;
 }
 
@@ -27,6 +29,14 @@ export interface SimEtcd {
   /** Breaks every connection: what then comes about is what new handshakes allow. */
   cut(): void;
   forfeit(machine: SimMachine): string | undefined;
+  /** The member that a machine is, by what is in its data directory; undefined where it is none (any more). */
+  memberOf(machine: SimMachine): SimMember | undefined;
+  /** Adds the machine as a learner, after removing a member of its name; false where etcd or the handshake refuses. */
+  admit(machine: SimMachine): boolean;
+  /** Lets a learner vote that has caught up; false where it has not, or nobody leads. */
+  promote(machine: SimMachine): boolean;
+  /** Removes a member; false where etcd refuses, because those that are left would have no quorum. */
+  remove(id: string): boolean;
 }
 
 /** How long the others take to elect a leader. */
@@ -42,13 +52,21 @@ export function createEtcd(options: {
   /** Connections by their two ends, the one that comes first by name first: the processes that they are between. */
   const links = new Map<SimMachine, Map<SimMachine, readonly [number, number]>>();
   let electing = false;
+  let made = 0;
 
   const processOf = (machine: SimMachine) => machine.plane?.etcd;
   const isServing = (machine: SimMachine): boolean => {
     const process = processOf(machine);
     return process?.isRunning === true && clock.monotonic() >= process.readyAt && !machine.isCutOff;
   };
-  const isMember = (machine: SimMachine): boolean => etcd.members.some((member) => member.name === machine.name);
+  const memberOf = (machine: SimMachine): SimMember | undefined => {
+    const id = machine.plane?.memberId;
+    return id === undefined ? undefined : etcd.members.find((member) => member.id === id);
+  };
+  const isVoter = (machine: SimMachine): boolean => memberOf(machine)?.learner === false;
+  const voters = (): SimMember[] => etcd.members.filter((member) => !member.learner);
+  const machineOf = ({ id }: SimMember): SimMachine | undefined =>
+    planes().find((machine) => machine.plane?.memberId === id);
   const instance = (machine: SimMachine): number => processOf(machine)?.instance ?? 0;
   const isLinked = (a: SimMachine, b: SimMachine): boolean => {
     if (a === b) return isServing(a);
@@ -61,11 +79,11 @@ export function createEtcd(options: {
     const ends = links.get(first) ?? new Map<SimMachine, readonly [number, number]>();
     links.set(first, ends.set(second, [instance(first), instance(second)]));
   };
-  const quorum = (): number => Math.floor(etcd.members.filter((member) => !member.learner).length / 2) + 1;
+  const quorum = (): number => Math.floor(voters().length / 2) + 1;
   const followers = (leader: SimMachine): number =>
-    planes().filter((machine) => isMember(machine) && isLinked(leader, machine)).length;
+    planes().filter((machine) => isVoter(machine) && isLinked(leader, machine)).length;
   const canLead = (machine: SimMachine): boolean =>
-    isMember(machine) && isServing(machine) && followers(machine) >= quorum();
+    isVoter(machine) && isServing(machine) && followers(machine) >= quorum();
 
   function connect(): void {
     const all = planes();
@@ -84,12 +102,38 @@ export function createEtcd(options: {
     etcd.leader = planes().find(canLead)?.name;
   }
 
+  /** A member with an ID that no other has had; it goes into the data directory of its machine. */
+  function createMember(machine: SimMachine, learner: boolean): SimMember {
+    const id = (0x1000 + made).toString(16).padStart(16, '0');
+    made += 1;
+    if (machine.plane !== undefined) machine.plane.memberId = id;
+    return { id, name: machine.name, address: machine.address, learner };
+  }
+
+  function leaderOf(): SimMachine | undefined {
+    const leader = planes().find((machine) => machine.name === etcd.leader);
+    return leader !== undefined && canLead(leader) ? leader : undefined;
+  }
+
+  /** Whether a newcomer and a voter take each other's certificates; what the newcomer trusts is what lies on its disk. */
+  function knows(newcomer: SimMachine, voter: SimMachine): boolean {
+    const [{ plane, taken }, pool] = [newcomer, voter.plane?.etcd.pool ?? []];
+    const trusted = (taken.etcd?.bundle ?? []).map((ca) => ca.fingerprint);
+    return (
+      plane !== undefined && pool.includes(plane.etcdLeaf) && trusted.includes(voter.plane?.etcdLeaf ?? plane.etcdLeaf)
+    );
+  }
+
+  /** `isConnectedFullySince`: etcd takes a member only while every voter is connected to the one that is asked. */
+  function isWholeAround(machine: SimMachine): boolean {
+    return voters().every((voter) => {
+      const other = machineOf(voter);
+      return other !== undefined && isLinked(machine, other);
+    });
+  }
+
   const etcd: SimEtcd = {
-    members: planes().map((machine, index) => ({
-      id: (0x1000 + index).toString(16).padStart(16, '0'),
-      name: machine.name,
-      learner: false,
-    })),
+    members: [],
     leader: planes()[0]?.name,
     alarms: [],
     canDial(a, b) {
@@ -98,13 +142,12 @@ export function createEtcd(options: {
       return pa.etcd.pool.includes(pb.etcdLeaf) && pb.etcd.pool.includes(pa.etcdLeaf);
     },
     isHealthy(machine) {
-      const leader = planes().find((each) => each.name === etcd.leader);
-      return leader !== undefined && canLead(leader) && isMember(machine) && isLinked(leader, machine);
+      const leader = leaderOf();
+      return leader !== undefined && isVoter(machine) && isLinked(leader, machine);
     },
     update() {
       connect();
-      const leader = planes().find((machine) => machine.name === etcd.leader);
-      if ((leader !== undefined && canLead(leader)) || electing) return;
+      if (leaderOf() !== undefined || electing) return;
       electing = true;
       clock.schedule(ELECTION_MS, elect);
     },
@@ -119,7 +162,40 @@ export function createEtcd(options: {
       if (next !== undefined) etcd.leader = next.name;
       return next?.name;
     },
+    memberOf,
+    admit(machine) {
+      if (leaderOf() === undefined) return false;
+      // Talos removes a member of the same name before it adds itself: its data directory is empty.
+      const namesake = etcd.members.find((member) => member.name === machine.name);
+      if (namesake !== undefined && !etcd.remove(namesake.id)) return false;
+      // One learner at a time (`--max-learners`).
+      if (etcd.members.some((member) => member.learner)) return false;
+      const asked = planes().find((each) => etcd.isHealthy(each) && knows(machine, each) && isWholeAround(each));
+      if (asked === undefined) return false;
+      etcd.members = [...etcd.members, createMember(machine, true)];
+      return true;
+    },
+    promote(machine) {
+      const [leader, member] = [leaderOf(), memberOf(machine)];
+      if (leader === undefined || member === undefined || !isLinked(leader, machine)) return false;
+      etcd.members = etcd.members.map((each) => (each === member ? { ...each, learner: false } : each));
+      return true;
+    },
+    remove(id) {
+      const leader = leaderOf();
+      const member = etcd.members.find((each) => each.id === id);
+      if (leader === undefined || member === undefined) return member === undefined;
+      const machine = machineOf(member);
+      const isActive = machine !== undefined && isLinked(leader, machine);
+      // `mayRemoveMember`: who is down may go; who is up, only while the others that are up have quorum without it.
+      if (!member.learner && isActive && followers(leader) - 1 < 1 + Math.floor((voters().length - 1) / 2))
+        return false;
+      etcd.members = etcd.members.filter((each) => each !== member);
+      etcd.update();
+      return true;
+    },
   };
+  etcd.members = planes().map((machine) => createMember(machine, false));
   etcd.update();
   return etcd;
 }

@@ -4,7 +4,8 @@ import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
 import { happenToOperation } from './operation-happenings.ts';
 import type { SimStore } from './store.ts';
-import { beginReboot, powerOff, powerOn } from './transitions.ts';
+import { type Departure, join, leave, replace } from './topology.ts';
+import { beginReboot, powerOff } from './transitions.ts';
 import type { World } from './world.ts';
 
 /** Something that somebody else does to the cluster or the operation, `at` virtual milliseconds. */
@@ -22,9 +23,15 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'clock'; readonly byMs: number }
   | { readonly what: 'alarm'; readonly forMs: number }
   | { readonly what: 'pause'; readonly forMs: number }
-  /** A worker joins with the configuration that a worker has now. */
-  | { readonly what: 'join'; readonly name: string }
-  | { readonly what: 'leave'; readonly machine: string }
+  /** A machine joins with the configuration that another one of its role has now; a worker unless said. */
+  | { readonly what: 'join'; readonly name: string; readonly role?: SimMachine['role'] }
+  /**
+   * A machine goes for good: reset in order unless it is `lost`. Its Node, and a member of etcd that it left, stay for
+   * so long, until a person tidies up.
+   */
+  | { readonly what: 'leave'; readonly machine: string; readonly how?: Departure; readonly forMs?: number }
+  /** A machine is lost; so long after it an empty one boots in its place, with its first configuration or its last. */
+  | { readonly what: 'replace'; readonly machine: string; readonly with: 'born' | 'last'; readonly forMs: number }
   | { readonly what: 'delete' }
   /** A member that does not vote yet. */
   | { readonly what: 'learner'; readonly forMs: number }
@@ -42,6 +49,9 @@ export type Happening = { readonly at: number } & (
   | { readonly what: 'damage'; readonly to: 'gone' | 'cut' | 'foreign' | 'bundle'; readonly forMs: number }
 );
 
+/** What puts older material back: once the rotation is done, that is the question of `afterwards.ts`. */
+const SETS_BACK: readonly Happening['what'][] = ['restore', 'replace', 'join'];
+
 /** Plans them. */
 export function schedule(
   world: World<Mint>,
@@ -49,13 +59,22 @@ export function schedule(
   operation: string,
   happenings: readonly Happening[],
 ): void {
+  const isAfterwards = isDone(store, operation);
   for (const happening of happenings) {
     world.clock.schedule(happening.at, () => {
+      if (!isAfterwards && isDone(store, operation) && SETS_BACK.includes(happening.what)) return;
       world.trace(`happens: ${JSON.stringify(happening)}`);
       happen(world, store, operation, happening);
     });
   }
 }
+
+function isDone(store: SimStore, operation: string): boolean {
+  return store.operations.get(operation)?.status.stage === 'Done';
+}
+
+/** A member that somebody has added and that never starts. */
+const NEWCOMER = { id: 'ffffffffffffffff', name: 'newcomer', address: undefined, learner: true };
 
 function happen(world: World<Mint>, store: SimStore, operation: string, happening: Happening): void {
   const machine = 'machine' in happening ? world.find(happening.machine) : undefined;
@@ -82,16 +101,14 @@ function happen(world: World<Mint>, store: SimStore, operation: string, happenin
       });
       return;
     case 'learner':
-      world.etcd.members.push({ id: 'ffffffffffffffff', name: 'newcomer', learner: true });
+      world.etcd.members = [...world.etcd.members, NEWCOMER];
       world.clock.schedule(happening.forMs, () => {
-        world.etcd.members = world.etcd.members.filter((member) => !member.learner);
+        world.etcd.members = world.etcd.members.filter((member) => member !== NEWCOMER);
       });
       return;
-    case 'join': {
-      const model = world.machines().find((each) => each.role === 'worker');
-      if (model !== undefined) join(world, model, happening.name);
+    case 'join':
+      join(world, happening.role ?? 'worker', happening.name);
       return;
-    }
     default:
       happenToOperation(world, store, operation, happening);
   }
@@ -123,7 +140,10 @@ function happenTo(world: World, machine: SimMachine, happening: Happening): void
       powerOff(world, machine, [3_000, 3_000]);
       return;
     case 'leave':
-      if (machine.role === 'worker') world.remove(machine.name);
+      leave(world, machine, happening.how ?? 'reset', happening.forMs ?? 0);
+      return;
+    case 'replace':
+      replace(world, machine, { with: happening.with, emptyMs: happening.forMs });
       return;
     default:
   }
@@ -142,12 +162,6 @@ function crashEtcd(world: World, machine: SimMachine, forMs: number): void {
     // A boot in between has started it already.
     if (world.find(name)?.boot === boot) startEtcd(world, machine);
   });
-}
-
-function join(world: World, model: SimMachine, name: string): void {
-  const machine = world.add({ name, role: 'worker', config: model.persistent });
-  powerOff(world, machine, undefined);
-  powerOn(world, machine);
 }
 
 function fillState(world: World, machine: SimMachine, forMs: number): void {

@@ -2,7 +2,7 @@ import type { Certificate } from '../../pkg/pki/index.ts';
 import type { History } from './kube/history.ts';
 import { BORN_NAMESPACES, type NamespaceState } from './kube/namespaces.ts';
 import { createStorage, type Storage } from './kube/storage.ts';
-import type { NodeState, SimMachine } from './machine.ts';
+import { type NodeState, newNode, type SimMachine } from './machine.ts';
 import { isApiServerReady, servingIssuer } from './transitions.ts';
 import { createWorkloads, type Workloads } from './workloads.ts';
 import type { World } from './world.ts';
@@ -112,14 +112,15 @@ export function createKubernetes(): SimKubernetes {
       lookForLeader(world);
     },
     heartbeat(world, machine) {
-      const { kubelet, node } = machine;
+      const { kubelet } = machine;
       if (!machine.isUp || machine.isCutOff || !kubelet.isRunning) return;
       if (!isServed(world, machine)) {
         // A heartbeat that fails again closes every connection of the kubelet (`onRepeatedHeartbeatFailure`).
         kubelet.upstream = undefined;
         return;
       }
-      if (node === undefined) return;
+      machine.node ??= register(world, machine);
+      const { node } = machine;
       node.leaseAt = world.clock.now();
       node.beatAt = world.clock.monotonic();
       // A kubelet that only restarts does not make its Node unready; one that boots does until it is well.
@@ -213,6 +214,13 @@ function upstreamOf(world: World, { name, kubelet }: SimMachine): SimMachine | u
   const next = world.random(`${name}/upstream/${world.clock.monotonic()}`).pick(ready);
   kubelet.upstream = { name: next.name, instance: next.plane?.apiServer.instance ?? 0 };
   return next;
+}
+
+/** The Node of a kubelet that is new to the cluster. */
+function register(world: World, { name, boot, bootId }: SimMachine): NodeState {
+  world.trace(`${name} has a Node`);
+  const [now, elapsed] = [world.clock.now(), world.clock.monotonic()];
+  return newNode({ uid: `node-${name}-${boot}`, bootId, ready: 'False', now, elapsed });
 }
 
 function tellReady(world: World, node: NodeState, ready: NodeState['ready']): void {

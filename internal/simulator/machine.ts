@@ -50,6 +50,8 @@ export interface Plane {
   readonly etcd: EtcdProcess;
   /** CA of etcd's leaves and of the API server's client certificate towards it. */
   etcdLeaf: Fingerprint;
+  /** The member of etcd that is in its data directory; undefined while that is empty. */
+  memberId: string | undefined;
   /** Whether a restart of the static pods is due already. */
   podsDue: boolean;
 }
@@ -132,14 +134,25 @@ export interface MachineSeed {
   /** Virtual milliseconds since the start. */
   readonly elapsed: number;
   readonly uid: string;
+  /** Which machine of its world it is, in the order in which they came; none of its boots or processes is ever another's. */
+  readonly number: number;
+  /** It joins with an empty disk: no Node, no certificate of its kubelet, no member of etcd. */
+  readonly isNew: boolean;
 }
 
-/** A machine that has been up for long, every process with what the configuration says. */
+/** Boots and instances of a machine that joins count from its own thousand. */
+const APART = 1_000;
+
+/**
+ * A machine that has been up for long, every process with what the configuration
+ * says; or one that is new, and has yet to boot.
+ */
 export function createMachine(seed: MachineSeed): SimMachine {
-  const { name, config, role, now } = seed;
+  const { name, config, role, now, isNew } = seed;
   const view = viewOf(config, name);
   const taken = materialOf(view, minorOf(seed));
-  const running = (): Running => ({ instance: 1, startedAt: now, isRunning: true, readyAt: 0 });
+  const first = isNew ? seed.number * APART : 1;
+  const running = (): Running => ({ instance: first, startedAt: now, isRunning: true, readyAt: 0 });
   const kubernetes = taken.kubelet[0];
   const talos = taken.talos.accepted.at(-1);
   if (kubernetes === undefined || talos === undefined) throw new Error(`${name} trusts nothing`);
@@ -149,8 +162,8 @@ export function createMachine(seed: MachineSeed): SimMachine {
     address: seed.address,
     role,
     version: seed.version,
-    boot: 1,
-    bootId: bootIdOf(name, 1, seed.uid),
+    boot: first,
+    bootId: bootIdOf(name, first, seed.uid),
     upSince: now,
     isUp: true,
     isCutOff: false,
@@ -168,7 +181,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
     kubelet: {
       ...running(),
       trust: taken.kubelet.map((each) => each.fingerprint),
-      clientIssuer: kubernetes.fingerprint,
+      clientIssuer: isNew ? undefined : kubernetes.fingerprint,
       upstream: undefined,
     },
     plane:
@@ -180,25 +193,34 @@ export function createMachine(seed: MachineSeed): SimMachine {
             scheduler: running(),
             etcd: { ...running(), pool: etcdPool, startedWith: undefined },
             etcdLeaf: etcdPool[0] ?? ('' as Fingerprint),
+            memberId: undefined,
             podsDue: false,
           },
-    node: {
-      uid: seed.uid,
-      bootId: bootIdOf(name, 1, seed.uid),
-      ready: 'True',
-      leaseAt: now,
-      beatAt: seed.elapsed,
-      unschedulable: false,
-      annotations: {},
-      labels: {},
-      taints: [],
-      reportedAt: now,
-      readySince: now,
-      resourceVersion: 1,
-      createdAt: now,
-    },
+    node: isNew ? undefined : newNode({ ...seed, bootId: bootIdOf(name, first, seed.uid), ready: 'True' }),
     podsReady:
       role === 'worker' ? {} : { 'kube-apiserver': true, 'kube-controller-manager': true, 'kube-scheduler': true },
+  };
+}
+
+/** A Node as its kubelet registers it. */
+export function newNode(
+  facts: Pick<NodeState, 'uid' | 'bootId' | 'ready'> & Pick<MachineSeed, 'now' | 'elapsed'>,
+): NodeState {
+  const { uid, bootId, ready, now, elapsed } = facts;
+  return {
+    uid,
+    bootId,
+    ready,
+    leaseAt: now,
+    beatAt: elapsed,
+    unschedulable: false,
+    annotations: {},
+    labels: {},
+    taints: [],
+    reportedAt: now,
+    readySince: now,
+    resourceVersion: 1,
+    createdAt: now,
   };
 }
 

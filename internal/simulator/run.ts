@@ -1,6 +1,7 @@
 import type { CaTarget, OperationSpec, TalosOperation } from '../../api/v1alpha1/index.ts';
 import { type Reconciled, runOperation } from '../controller/index.ts';
 import type { Settings } from '../rotation/context.ts';
+import { afterwards } from './afterwards.ts';
 import { acknowledge, createSimEngine } from './engine.ts';
 import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
 import { type Happening, schedule } from './happenings.ts';
@@ -23,6 +24,8 @@ export interface Scenario {
   readonly faultRate?: number;
   readonly outcomes?: readonly Outcome[];
   readonly happenings?: readonly Happening[];
+  /** What happens once the rotation is done; `at` counts from then. The next operation is begun after it. */
+  readonly afterwards?: readonly Happening[];
   readonly settings?: Partial<Settings>;
   readonly timing?: Partial<Timing>;
   /** How it is to end, where that is not done: refused with a reason, and nothing sent to any machine. */
@@ -132,18 +135,21 @@ export async function run(scenario: Scenario, options: RunOptions): Promise<RunR
     faults.log.callsAtDone = faults.calls.length;
     await world.clock.run(oneProcess(following, createProcess('again'), () => true));
   }
+  const endedAt = world.clock.monotonic();
   // Whatever was still under way lands now, on a cluster that nobody looks after any more.
   await world.clock.run(world.clock.sleep(AFTERMATH_MS));
   watch.finish();
+  world.clock.onEvent = () => undefined;
+  const drift = story.end === 'done' ? await afterwards({ ...following, operation: NAME }) : undefined;
   const operation = store.operations.get(NAME);
   world.trace(`end ${story.end} ${operation?.status.stage ?? 'gone'}`);
   return {
     ...story,
     operation,
-    violations: watch.violations,
+    violations: [...watch.violations, ...(drift === undefined ? [] : [drift])],
     calls: faults.calls,
     fired: faults.fired,
-    took: world.clock.monotonic() - AFTERMATH_MS,
+    took: endedAt,
     hash: world.hash(),
     world,
     store,

@@ -110,10 +110,10 @@ function servingEtcd(world: World, machine: SimMachine, call: string): void {
 /** EtcdMemberList. @throws {Refusal} */
 export function etcdMembers(world: World, machine: SimMachine): readonly EtcdMember[] {
   servingEtcd(world, machine, 'EtcdMemberList');
-  return world.etcd.members.map((member) => memberOf(member, { ...member, address: world.find(member.name)?.address }));
+  return world.etcd.members.map((member) => memberOf(member, member));
 }
 
-const memberOf = shared(({ id, name, learner, address }: SimMember & { readonly address: string | undefined }) => {
+const memberOf = shared(({ id, name, learner, address }: SimMember) => {
   const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
   return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
 });

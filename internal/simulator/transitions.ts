@@ -1,18 +1,12 @@
 import type { Fingerprint } from '../../pkg/pki/index.ts';
+import { later } from './later.ts';
 import { bootIdOf, bump, minorOf, type SimMachine, viewOf } from './machine.ts';
 import { materialOf, type OtherInputs, prints } from './material.ts';
+import { startMember } from './membership.ts';
 import { draw, type Span } from './timing.ts';
 import type { World } from './world.ts';
 
 /** Everything that Talos does to one machine by itself, in the order and with the pace of `talos-behaviour` 7. */
-
-/** Something that happens later to a machine, if it is still in the same boot by then. */
-function later(world: World, machine: SimMachine, span: Span, act: () => void): void {
-  const { boot } = machine;
-  world.clock.schedule(draw(world.random(`${machine.name}/${boot}/${world.clock.monotonic()}`), span), () => {
-    if (machine.boot === boot && world.find(machine.name) === machine) act();
-  });
-}
 
 /** Stores a configuration as ApplyConfiguration does; the controllers take it up a moment later. */
 export function storeConfiguration(
@@ -338,15 +332,9 @@ export function powerOn(world: World, machine: SimMachine): void {
   const { plane } = machine;
   if (plane === undefined) return;
   if (machine.taken.etcd?.signer !== undefined) plane.etcdLeaf = machine.taken.etcd.signer;
-  later(world, machine, world.timing.etcdStart, () => {
-    plane.etcd.instance += 1;
-    plane.etcd.startedAt = world.clock.now();
-    plane.etcd.isRunning = true;
-    plane.etcd.pool = prints(machine.taken.etcd?.bundle ?? []);
-    plane.etcd.startedWith = machine.others?.etcd;
-    plane.etcd.readyAt = world.clock.monotonic();
-    world.trace(`${machine.name} etcd started`);
-    world.etcd.update();
-    later(world, machine, world.timing.podsAfterBoot, () => startPods(world, machine));
-  });
+  later(world, machine, world.timing.etcdStart, () =>
+    startMember(world, machine, () =>
+      later(world, machine, world.timing.podsAfterBoot, () => startPods(world, machine)),
+    ),
+  );
 }

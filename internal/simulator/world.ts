@@ -65,7 +65,7 @@ export interface World<M extends Issuer = Issuer> {
   planes(): readonly SimMachine[];
   find(name: string): SimMachine | undefined;
   at(address: string): SimMachine | undefined;
-  /** A machine that joins, with the configuration given; its Node appears with its first heartbeat. */
+  /** A new machine with an empty disk and this configuration, still to be switched on; its Node appears with its first heartbeat. */
   add(options: Omit<Placement, 'address'> & { readonly address?: string }): SimMachine;
   remove(name: string): void;
   /** A stream of random numbers of its own. */
@@ -117,7 +117,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
   let made = 0;
   let digest = 0x811c9dc5;
 
-  function place({ name, role, address, config }: Placement): SimMachine {
+  function place({ name, role, address, config }: Placement, isNew: boolean): SimMachine {
     made += 1;
     const machine = createMachine({
       name,
@@ -128,6 +128,8 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
       now: clock.now(),
       elapsed: clock.monotonic(),
       uid: `node-${name}-${made}`,
+      number: made,
+      isNew,
     });
     machine.others = mint.otherInputs?.(config);
     if (machine.plane !== undefined) machine.plane.etcd.startedWith = machine.others?.etcd;
@@ -143,7 +145,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
     byAddress = new Map(machines.map((machine) => [machine.address, machine]));
   }
 
-  for (const placement of foundation.placements) place(placement);
+  for (const placement of foundation.placements) place(placement, false);
   const planes = (): readonly SimMachine[] => controlPlanes;
   const random = (stream: string): Random => createRandom(seed, stream);
   const world: World<M> = {
@@ -157,7 +159,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
     planes,
     find: (name) => byName.get(name),
     at: (address) => byAddress.get(address),
-    add: (options) => place({ address: addressOf(options.role, made + 1), ...options }),
+    add: (options) => place({ address: addressOf(options.role, made + 1), ...options }, true),
     remove(name) {
       const at = machines.findIndex((machine) => machine.name === name);
       if (at < 0) return;

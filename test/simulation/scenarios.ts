@@ -34,8 +34,50 @@ export function swarm(seed: number): Scenario {
     ...(isLegacy && !base.targets.includes('kubernetes-aggregator') ? { shape: 'legacy', talosVersion: '1.13.2' } : {}),
     ...(outcomes.length === 0 ? {} : { faultRate: random.pick([0, 0.01, 0.03, 0.08, 0.2]), outcomes }),
     ...(random.chance(0.2) ? { spec: { restartWorkloads: 'Rolling' } } : {}),
-    happenings: happeningsOf(random, base),
+    happenings: [...happeningsOf(random, base), ...changesOfControlPlanes(seed, base)],
+    ...goingBack(seed, base),
   };
+}
+
+/** Now and then a machine goes back to its first disk when all is done, or only reboots; out of a stream of its own. */
+function goingBack(seed: number, { controlPlanes, workers }: Scenario): Pick<Scenario, 'afterwards'> {
+  const random = createRandom(seed, 'swarm/afterwards');
+  if (!random.chance(0.15)) return {};
+  const number = random.between(1, controlPlanes + workers);
+  const machine = number <= controlPlanes ? `cp${number}` : `w${number - controlPlanes}`;
+  return { afterwards: [{ at: 1_000, what: random.pick(['restore', 'restore', 'reboot'] as const), machine }] };
+}
+
+/**
+ * Control planes that leave, join and are replaced, out of a stream of their own: a
+ * seed has the other happenings that it always had. There are three at least and
+ * never fewer than two, so that no cluster is destroyed by what people do to it.
+ */
+function changesOfControlPlanes(seed: number, { controlPlanes }: Scenario): Happening[] {
+  const random = createRandom(seed, 'swarm/control-planes');
+  if (controlPlanes < 3 || !random.chance(0.4)) return [];
+  const machine = `cp${random.between(1, controlPlanes)}`;
+  const other = `cp${random.between(1, controlPlanes)}`;
+  const at = random.between(1_000, 600_000);
+  const later = at + random.between(20_000, 300_000);
+  const forMs = random.between(5_000, 120_000);
+  const how = random.pick(['reset', 'lost'] as const);
+  const leaves: Happening = { at, what: 'leave', machine, how, forMs };
+  const joins: Happening = { at: later, what: 'join', name: 'joined-cp', role: 'controlplane' };
+  const isReplaced = random.chance(0.5);
+  if (isReplaced) {
+    const replaces = { what: 'replace', with: random.pick(['born', 'last'] as const), forMs } as const;
+    const next: Happening[] =
+      other === machine || random.chance(0.6) ? [] : [{ at: later, machine: other, ...replaces }];
+    return [{ at, machine, ...replaces }, ...next];
+  }
+  const isLast = other === machine || controlPlanes === 3;
+  return random.pick([
+    [leaves],
+    [leaves, joins],
+    [joins],
+    isLast ? [leaves, joins] : [leaves, { at: later, what: 'leave', machine: other, how: 'reset', forMs }],
+  ] as const) as Happening[];
 }
 
 function happeningsOf(random: Random, base: Scenario): Happening[] {

@@ -1,7 +1,7 @@
 import type { CaStage, CaTarget } from '../../../api/v1alpha1/index.ts';
 import type { SimMachine } from '../machine.ts';
 import type { Checker, Moment } from '../run.ts';
-import { acceptedBy, issuerOf, pairOf } from './material.ts';
+import { acceptedBy, issuerOf, pairOf, registered } from './material.ts';
 
 /** S10: a stage is entered only when every machine that there is has what the stage before brings it. */
 export function everyMachineCounted(): Checker {
@@ -13,7 +13,7 @@ export function everyMachineCounted(): Checker {
       const now = operation?.status.stage ?? stage;
       if (now === stage) return undefined;
       stage = now;
-      for (const machine of world.machines()) {
+      for (const machine of registered(world)) {
         for (const target of scenario.targets) {
           const why = behind(moment, machine, target);
           if (why !== undefined) return `${now} was entered while ${machine.name} ${why}`;

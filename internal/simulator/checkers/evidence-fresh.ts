@@ -1,7 +1,7 @@
 import type { CaStage } from '../../../api/v1alpha1/index.ts';
 import { WORLD_START } from '../mint.ts';
 import type { Checker, Moment } from '../run.ts';
-import { isFrozen } from './material.ts';
+import { isFrozen, registered } from './material.ts';
 
 /** Readings that the proofs of a stage are made of, over the machine's own API. */
 const PROOFS = ['Get BootIDs', 'Get MachineConfigs', 'ServiceList', 'Get KubeletSecrets.secrets.talos.dev'];
@@ -25,7 +25,7 @@ export function evidenceFresh(): Checker {
 /** Nothing is entered on what was known from before: every machine was read in the boot that it is in. */
 function unread({ world, faults, operation }: Moment, from: CaStage): string | undefined {
   const at = enteredAt(operation);
-  for (const machine of world.machines()) {
+  for (const machine of registered(world)) {
     const reads = faults.log.reads.get(machine.name);
     for (const call of PROOFS) {
       const read = reads?.get(call);

@@ -6,6 +6,7 @@ import { prints } from '../material.ts';
 import type { Mint } from '../mint.ts';
 import type { Moment } from '../run.ts';
 import type { SimStore } from '../store.ts';
+import type { World } from '../world.ts';
 
 /** Fingerprints of the old and the new CA of a target in this run. */
 export interface OldAndNew {
@@ -101,7 +102,9 @@ export function issuerOf(machine: SimMachine, target: CaTarget): Fingerprint | u
 /** Whether anybody but us disturbs machines in this run: what follows from that is not our doing. */
 export function isDisturbed({ scenario }: Moment): boolean {
   return (scenario.happenings ?? []).some(({ what }) =>
-    ['reboot', 'power-loss', 'cut-off', 'etcd-stop', 'join', 'leave', 'alarm', 'clock', 'restore'].includes(what),
+    ['reboot', 'power-loss', 'cut-off', 'etcd-stop', 'join', 'leave', 'replace', 'alarm', 'clock', 'restore'].includes(
+      what,
+    ),
   );
 }
 
@@ -113,4 +116,9 @@ export function isFrozen({ faults, scenario }: Moment): boolean {
 /** Whether the plan of this run holds any fault. */
 export function isFaulted({ scenario, faults }: Moment): boolean {
   return faults.fired.length > 0 || (scenario.happenings ?? []).length > 0;
+}
+
+/** The machines that anybody can know of: one that is on its way into the cluster has no Node yet. */
+export function registered(world: World): readonly SimMachine[] {
+  return world.machines().filter(({ node }) => node !== undefined);
 }

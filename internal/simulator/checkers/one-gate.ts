@@ -8,6 +8,7 @@ export function oneGate(): Checker {
   return {
     property: 'S11 one gate',
     check(moment) {
+      forgetWhoLeft(moment, rebooting);
       for (const machine of moment.world.planes()) {
         if (!machine.isRebooting) rebooting.delete(machine.name);
         else if (!rebooting.has(machine.name)) {
@@ -21,6 +22,10 @@ export function oneGate(): Checker {
       return undefined;
     },
   };
+}
+
+function forgetWhoLeft({ world }: Moment, rebooting: Set<string>): void {
+  for (const name of rebooting) if (world.find(name) === undefined) rebooting.delete(name);
 }
 
 function isForeign({ scenario }: Moment, machine: SimMachine): boolean {

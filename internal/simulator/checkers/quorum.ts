@@ -37,7 +37,8 @@ function needed(total: number): number {
 /** A reboot is asked for only if the others keep quorum without it. */
 function tooFew({ world }: Moment, machine: SimMachine): string | undefined {
   const total = world.etcd.members.filter((member) => !member.learner).length;
-  if (total < 3) return undefined;
+  // One of one is allowed; one of two takes the other's quorum with it.
+  if (total < 2) return undefined;
   const others = world.planes().filter((each) => each !== machine && world.etcd.isHealthy(each)).length;
   return others >= needed(total)
     ? undefined

@@ -70,6 +70,16 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     scenarios: [brisk('3+2', ['talos'], { happenings: [{ at: 2_000, what: 'leave', machine: 'w2' }] })],
   },
   {
+    name: 'Nodes are listed through the first control plane alone',
+    row: 'F7',
+    edits: [edit(MACHINES, '  for (const machine of asked) {', '  for (const machine of asked.slice(0, 1)) {')],
+    scenarios: [
+      brisk('3+1', ['talos'], {
+        happenings: [{ at: 2_000, what: 'leave', machine: 'cp1', how: 'lost', forMs: 10_000 }],
+      }),
+    ],
+  },
+  {
     name: 'a single control plane is refused',
     row: 'F5 L1 P15',
     edits: [

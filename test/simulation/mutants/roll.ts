@@ -119,6 +119,20 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
     scenarios: [brisk('2+0', ETCD, { expect: 'blocked' })],
   },
   {
+    name: 'how many control planes there are is asked before the start alone',
+    row: 'F2 F6 S3',
+    edits: [
+      edit(
+        `${GATES}/etcd-keeps-quorum.ts`,
+        'export function etcdKeepsQuorum(context: Context): Blocker | undefined {',
+        'export function etcdKeepsQuorum(context: Context): Blocker | undefined {\n  if (context.stage !== "Pending") return undefined;',
+      ),
+    ],
+    scenarios: [
+      brisk('3+0', ETCD, { happenings: [{ at: 1_000, what: 'leave', machine: 'cp3', how: 'reset', forMs: 1_000 }] }),
+    ],
+  },
+  {
     name: 'the boot of the machine is not remembered when it is told',
     row: 'E9 S11',
     edits: [edit('internal/rotation/pass.ts', '    bootID: bootId,', "    bootID: 'another',")],

@@ -189,6 +189,21 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
     ),
   },
   {
+    name: 'another operation begins although a machine has gone back since the last one',
+    row: 'L9',
+    edits: [
+      edit(
+        'internal/rotation/gates/bundle-is-this-clusters.ts',
+        "if (standing.stage === 'Before' || standing.stage === 'NotConcerned') continue;",
+        "if (standing.stage !== 'Accepting') continue;",
+      ),
+    ],
+    // Of the aggregator's CA no other gate asks.
+    scenarios: [
+      brisk('3+0', ['kubernetes-aggregator'], { afterwards: [{ at: 1_000, what: 'restore', machine: 'cp2' }] }),
+    ],
+  },
+  {
     name: 'a worker is proved by what a trustd ahead of it gave',
     row: 'E5 E20 S10',
     edits: [
