@@ -27,6 +27,38 @@ describe('masking a large text', () => {
     expect(masked(`machine:\n${lines}`)).toBe(`machine:\n${lines}`);
   });
 
+  it.each([
+    ['closed brackets with a comment', '  files: [a, b] # kept\n'],
+    ['closed braces', '  files: {a: b}\n'],
+    ['a closed quote', "  files: 'a: [b'\n"],
+    ['an empty value', '  files:\n'],
+  ])('blanks what stands below %s', (_what, first) => {
+    const below = '      deep: 1\n      # deeper\n      - "and": [2]\n';
+
+    expect(masked(`machine:\n${first}${below}  ca: 1\nkind: z\n`)).toBe(`machine:\n${first}#…\n  ca: 1\nkind: z\n`);
+  });
+
+  it.each([
+    ['a quoted key, which may be one of ours', '  "ca": x\n'],
+    ['a single-quoted key', "  'files': x\n"],
+    ['quotes in brackets', '  files: ["a", b]\n'],
+    ['an item', '  - files: x\n'],
+  ])('keeps what stands below %s', (_what, first) => {
+    const text = `machine:\n${first}      deep: 1\n      deeper: 2\n  ca: 1\n`;
+
+    expect(masked(text)).toBe(text);
+  });
+
+  it.each([
+    ['an alias', '  env: *a\n    x: 1\n  ca: 1\n'],
+    ['a tag', '  env: !x\n    x: 1\n  ca: 1\n'],
+    ['a question mark', '  ? env\n    x: 1\n  ca: 1\n'],
+    ['a brace that stays open', '  env: {a: 1,\n    x: 1\n  ca: 1\n'],
+    ['a quote behind closed brackets', '  env: [a] "b\n    x: 1\n  ca: 1\n'],
+  ])('is not sure of anything from %s on', (_name, lines) => {
+    expect(masked(`machine:\n${lines}`)).toBe(`machine:\n${lines}`);
+  });
+
   it('blanks block texts whatever they look like inside', () => {
     expect(masked('machine:\n  files: |\n    machine:\n      ca:\n    it is\n  ca: 1\n')).toBe(
       'machine:\n  files: |\n#…\n  ca: 1\n',
