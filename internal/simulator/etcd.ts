@@ -35,6 +35,8 @@ export interface SimEtcd {
   admit(machine: SimMachine): boolean;
   /** Lets a learner vote that has caught up; false where it has not, or nobody leads. */
   promote(machine: SimMachine): boolean;
+  /** Whether the data of enough members would be left for a quorum if this machine's disk were gone for good. */
+  canLose(machine: SimMachine): boolean;
   /** Removes a member; false where etcd refuses, because those that are left would have no quorum. */
   remove(id: string): boolean;
 }
@@ -180,6 +182,12 @@ export function createEtcd(options: {
       if (leader === undefined || member === undefined || !isLinked(leader, machine)) return false;
       etcd.members = etcd.members.map((each) => (each === member ? { ...each, learner: false } : each));
       return true;
+    },
+    canLose(machine) {
+      const left = voters()
+        .map(machineOf)
+        .filter((each) => each !== undefined && each !== machine);
+      return left.length >= quorum();
     },
     remove(id) {
       const leader = leaderOf();

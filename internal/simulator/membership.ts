@@ -74,8 +74,12 @@ export function leaveEtcd(world: World, machine: SimMachine, onDone: () => void)
   insist(world, machine, attempt, onDone);
 }
 
-/** A person removes the member of a machine that is gone (`talosctl etcd remove-member`). */
-export function removeMemberOf(world: World, machine: SimMachine, onDone: () => void): void {
+/**
+ * The disk of a machine is gone, and its member stays in the list. Gives what a
+ * person does about that (`talosctl etcd remove-member`), repeated until etcd takes it.
+ */
+export function loseMember(world: World, machine: SimMachine): (onRemoved: () => void) => void {
   const member = world.etcd.memberOf(machine);
-  insist(world, machine, () => member === undefined || world.etcd.remove(member.id), onDone);
+  if (machine.plane !== undefined) machine.plane.memberId = undefined;
+  return (onRemoved) => insist(world, machine, () => member === undefined || world.etcd.remove(member.id), onRemoved);
 }

@@ -1,5 +1,5 @@
 import type { SimMachine } from './machine.ts';
-import { leaveEtcd, removeMemberOf } from './membership.ts';
+import { leaveEtcd, loseMember } from './membership.ts';
 import { powerOff, powerOn } from './transitions.ts';
 import type { World } from './world.ts';
 
@@ -18,17 +18,22 @@ export function join(world: World, role: SimMachine['role'], name: string): void
  * A machine goes for good. One that is reset leaves etcd first; of one that is lost
  * the member stays, and holds up everybody else's reconfiguration, until a person
  * removes it. Either way its Node stays until that person deletes it, `tidyMs`
- * after the machine is gone.
+ * after the machine is gone. Where etcd would be lost with it, it stays.
  */
 export function leave(world: World, machine: SimMachine, how: Departure, tidyMs: number): void {
-  depart(world, machine, how, () => {
-    world.clock.schedule(tidyMs, () =>
-      removeMemberOf(world, machine, () => {
-        world.trace(`${machine.name} is deleted`);
-        world.remove(machine.name);
-      }),
-    );
-  });
+  const remove = (): void => {
+    world.trace(`${machine.name} is deleted`);
+    world.remove(machine.name);
+  };
+  if (how === 'reset' && machine.role === 'controlplane') {
+    leaveEtcd(world, machine, () => {
+      powerOff(world, machine, undefined);
+      world.clock.schedule(tidyMs, remove);
+    });
+    return;
+  }
+  const removeMember = lose(world, machine);
+  if (removeMember !== undefined) world.clock.schedule(tidyMs, () => removeMember(remove));
 }
 
 /**
@@ -42,27 +47,27 @@ export function replace(
   machine: SimMachine,
   { with: which, emptyMs }: { readonly with: 'born' | 'last'; readonly emptyMs: number },
 ): void {
-  depart(world, machine, 'lost', () => {
-    world.clock.schedule(emptyMs, () => {
-      if (world.find(machine.name) !== machine) return;
-      const { name, role, address, node } = machine;
-      world.remove(name);
-      const config = which === 'born' ? machine.born : machine.persistent;
-      const next = world.add({ name, role, address, config });
-      next.node = node;
-      switchOn(world, next);
-    });
+  if (lose(world, machine) === undefined) return;
+  world.clock.schedule(emptyMs, () => {
+    if (world.find(machine.name) !== machine) return;
+    const { name, role, address, node } = machine;
+    world.remove(name);
+    const config = which === 'born' ? machine.born : machine.persistent;
+    const next = world.add({ name, role, address, config });
+    next.node = node;
+    switchOn(world, next);
   });
 }
 
-function depart(world: World, machine: SimMachine, how: Departure, onGone: () => void): void {
-  const go = (): void => {
-    // Whatever brought it back otherwise is off with its boot.
-    powerOff(world, machine, undefined);
-    onGone();
-  };
-  if (how === 'reset' && machine.role === 'controlplane') leaveEtcd(world, machine, go);
-  else go();
+/** A machine and its disk are gone, without a word. Undefined where etcd would be lost with them: nothing survives that, and it is not done. */
+function lose(world: World, machine: SimMachine): ReturnType<typeof loseMember> | undefined {
+  if (machine.role === 'controlplane' && !world.etcd.canLose(machine)) {
+    world.trace(`${machine.name} stays: etcd would be lost with it`);
+    return undefined;
+  }
+  // Whatever was about to bring it back is off with its boot.
+  powerOff(world, machine, undefined);
+  return loseMember(world, machine);
 }
 
 function switchOn(world: World, machine: SimMachine): void {
