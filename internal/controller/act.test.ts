@@ -62,6 +62,37 @@ describe('telling several workers at once', () => {
   });
 });
 
+describe('letting pods back when a rotation is abandoned', () => {
+  const effect = { kind: 'abandon', uncordon: ['cp2'] } as const;
+
+  /** Somebody who has not seen cp2, and who writes down that the record was removed. */
+  function without(machinesIncomplete?: string) {
+    const removed: string[] = [];
+    const actor = anActor({ w1: 'ok' });
+    const observation = { ...actor.observed.observation, machinesIncomplete };
+    const store = { removeRecord: async () => void removed.push('record') };
+    const ports = { ...actor.ports, store };
+    return { removed, actor: { ...actor, ports, observed: { ...actor.observed, observation } } as unknown as Actor };
+  }
+
+  it('passes over a machine that has left the cluster', async () => {
+    const { actor, removed } = without();
+
+    await act(actor, effect);
+
+    expect(removed).toEqual(['record']);
+  });
+
+  it('waits for one that could not be listed, with the record in place', async () => {
+    const { actor, removed } = without('no API server listed the Nodes');
+
+    await expect(act(actor, effect)).rejects.toThrow(
+      'cp2 may still be cordoned, and cannot be let pods back: no API server listed the Nodes',
+    );
+    expect(removed).toEqual([]);
+  });
+});
+
 describe('a host that slept between its look and the call', () => {
   const effect = { kind: 'apply-config', machine: 'w1', stage: 'Accepting' } as const;
 

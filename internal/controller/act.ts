@@ -80,11 +80,14 @@ async function applyAll(actor: Actor, effect: Extract<Effect, { kind: 'apply-con
   throw failures.find((each) => outcomeOf(each) === 'unknown') ?? failures[0];
 }
 
-/** Every step may be done twice; machines that cannot be uncordoned now do not hold the deletion. */
+/** Every step may be done twice, and all are retried together. Only who has left the cluster needs no pods back. */
 async function abandon(actor: Actor, names: readonly string[]): Promise<void> {
+  const { machinesIncomplete } = actor.observed.observation;
   for (const name of names) {
     const machine = actor.observed.machines.find((each) => each.name === name);
     if (machine !== undefined) await uncordon(actor, machine);
+    else if (machinesIncomplete !== undefined)
+      throw new Error(`${name} may still be cordoned, and cannot be let pods back: ${machinesIncomplete}`);
   }
   await actor.ports.store.removeRecord();
 }
