@@ -176,7 +176,7 @@ describe('a kubeconfig', () => {
     await expect(fromKubeconfig(aKubeconfig({ cluster: caData, user }))).rejects.toThrow(message);
   });
 
-  it.each(['', '[]', '42', 'just text'])('that reads %j is refused', async (text) => {
+  it.each(['', '[]', '42', 'just text', 'contexts: {a: {}}'])('that reads %j is refused', async (text) => {
     await expect(fromKubeconfig(text, { where: 'k.yaml' })).rejects.toThrow('k.yaml: not a kubeconfig');
   });
 

@@ -108,6 +108,10 @@ function readYaml(text: string, where: string): Kubeconfig {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new KubeconfigError(where, 'not a kubeconfig: a mapping with clusters, contexts and users is expected');
   }
+  const parts = value as Readonly<Record<string, unknown>>;
+  // kubectl writes null where a list is empty.
+  const odd = ['clusters', 'contexts', 'users'].find((part) => !Array.isArray(parts[part] ?? []));
+  if (odd !== undefined) throw new KubeconfigError(where, `not a kubeconfig: ${odd} is no list`);
   return value;
 }
 
