@@ -177,7 +177,7 @@ function removeFlow(extents: readonly (readonly [number, number])[], positions: 
     const end = extents[leading]?.[0] ?? extents[leading - 1]?.[1] ?? first[1];
     edits.push({ start: first[0], end, text: '' });
   }
-  for (const position of [...positions].filter((each) => each >= leading).sort((a, b) => a - b)) {
+  for (const position of [...positions].filter((each) => each >= leading)) {
     const before = extents[position - 1];
     const own = extents[position];
     if (before !== undefined && own !== undefined) edits.push({ start: before[1], end: own[1], text: '' });

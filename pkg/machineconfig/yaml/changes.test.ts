@@ -43,6 +43,13 @@ describe('another text in a scalar', () => {
     ['a block that drops its newline', '  ca: |-\n    a\n  z: 1\n', 'c\nd\n', '  ca: |\n    c\n    d\n  z: 1\n'],
     ['a folded block', '  ca: >\n    a\n  z: 1\n', 'c\n\nd\n', '  ca: |\n    c\n\n    d\n  z: 1\n'],
     ['a block at an end without a newline', '  ca: |\n    a', 'c\n', '  ca: |\n    c\n'],
+    ['a block at an end without a newline, for a text without one', '  ca: |\n    a', 'c', '  ca: |\n    c'],
+    ['a block that begins with an empty line', '  ca: |\n\n    a\n  z: 1\n', 'c\n', '  ca: |\n    c\n  z: 1\n'],
+    ['a block that keeps its newlines', '  ca: |2+ # kept\n    a\n  z: 1\n', 'c\n', '  ca: |2 # kept\n    c\n  z: 1\n'],
+    ['a plain one, with a word that only begins like a truth', '  ca: abc\n', 'yesterday', '  ca: yesterday\n'],
+    ['a plain one, with a word that only ends like one', '  ca: abc\n', 'untrue', '  ca: untrue\n'],
+    ['a plain one, with what only begins like a number', '  ca: abc\n', '1kg', '  ca: 1kg\n'],
+    ['a plain one that would begin otherwise', '  ca: abc\n', '-abc', '  ca: "-abc"\n'],
     ['a block with CRLF', '  ca: |\r\n    a\r\n  z: 1\r\n', 'c\nd\n', '  ca: |\r\n    c\r\n    d\r\n  z: 1\r\n'],
   ])('keeps the style of %s', (_what, lines, text, expected) => {
     expect(set(lines, text)).toBe(expected);
@@ -68,6 +75,8 @@ describe('another field', () => {
     ['with CRLF', '  ca: a\r\n', 'x', '  ca: a\r\n  new: x\r\n'],
     ['as an empty list', '  ca: a\n', [], '  ca: a\n  new: []\n'],
     ['as a block of text', '  ca: a\n', 'x\ny\n', '  ca: a\n  new: |\n    x\n    y\n'],
+    ['in quotes, where a block would end it with a newline', '  ca: a\n', 'x\nk', '  ca: a\n  new: "x\\nk"\n'],
+    ['as empty fields', '  ca: a\n', {}, '  ca: a\n  new: {}\n'],
     ['in quotes, where a block would not say it', '  ca: a\n', ' x\ny\n', '  ca: a\n  new: " x\\ny\\n"\n'],
     ['as fields in items', '  ca: a\n', [{ crt: 'x', key: 'k' }], '  ca: a\n  new:\n    - crt: x\n      key: k\n'],
   ])('comes %s', (_where, lines, value, expected) => {
@@ -81,6 +90,7 @@ describe('another field', () => {
     expect(inBrackets('  m: {ca: 1, z: 2} # kept\n')).toBe('  m: {ca: 1, "new": ["x"], z: 2} # kept\n');
     expect(inBrackets('  m: { z: 2 }\n')).toBe('  m: { z: 2, "new": ["x"] }\n');
     expect(inBrackets('  m: {}\n')).toBe('  m: {"new": ["x"]}\n');
+    expect(inBrackets('  m: {ca, z: 2}\n')).toBe('  m: {ca, "new": ["x"], z: 2}\n');
   });
 });
 
@@ -99,6 +109,7 @@ describe('a field that goes', () => {
     ],
     ['at an end without a newline', '  a: 1\n  ca: x', '  a: 1'],
     ['at an end without a newline, with CRLF', '  a: 1\r\n  ca: x', '  a: 1'],
+    ['before an end without a newline', '  ca: x\n  z: 1', '  z: 1'],
     ['at the end', '  a: 1\n  ca: x\n', '  a: 1\n'],
     ['that is not there', '  a: 1\n', '  a: 1\n'],
   ])('goes %s', (_how, lines, expected) => {
@@ -134,6 +145,9 @@ describe('items of a list', () => {
       '  l:\n    - a\n    # yours\n    - b\n    - c # kept\n    - crt: x\n  z: 1\n',
     );
     expect(add(block, 3)).toBe(block);
+    expect(add('  l:\n    - a\n', 1, 'x\nk\n', [], {})).toBe(
+      '  l:\n    - a\n    - |\n      x\n      k\n    - []\n    - {}\n',
+    );
     expect(add('  l:\n  - a', 1, 'x')).toBe('  l:\n  - a\n  - x');
   });
 
@@ -141,11 +155,16 @@ describe('items of a list', () => {
     expect(add('  l: [a, b]\n', 0, 'x')).toBe('  l: ["x", a, b]\n');
     expect(add('  l: [a, b]\n', 1, 'x')).toBe('  l: [a, "x", b]\n');
     expect(add('  l: [ a ]\n', 1, { crt: 'x' })).toBe('  l: [ a, {"crt": "x"} ]\n');
+    expect(add('  l: [a]\n', 1, { crt: 'x', key: 'k' }, ['m', 'n'])).toBe(
+      '  l: [a, {"crt": "x", "key": "k"}, ["m", "n"]]\n',
+    );
     expect(add('  l: []\n', 0, 'x', 'y')).toBe('  l: ["x", "y"]\n');
   });
 
   it('go, in whatever order they are named', () => {
     expect(remove(block, 2, 0)).toBe('  l:\n    # yours\n    - b\n  z: 1\n');
+    expect(remove(block, 2, 1)).toBe('  l:\n    - a\n    # yours\n  z: 1\n');
+    expect(remove('  l:\n    -\n    - b\n', 0)).toBe('  l:\n    - b\n');
     expect(remove(block, 1)).toBe('  l:\n    - a\n    # yours\n    - c # kept\n  z: 1\n');
     expect(remove('  l:\n  - a\n  - b', 1)).toBe('  l:\n  - a');
   });
@@ -162,6 +181,7 @@ describe('items of a list', () => {
       items(lines, (changes, of) => changes.replaceItem(of, at, value));
 
     expect(replace(block, 1, 'x')).toBe('  l:\n    - a\n    # yours\n    - x\n    - c # kept\n  z: 1\n');
+    expect(replace('  l: [a]\n', 0, 'x')).toBe('  l: ["x"]\n');
     expect(replace('  l: [a, b]\n', 1, { x: 'y' })).toBe('  l: [a, {"x": "y"}]\n');
   });
 });
@@ -174,6 +194,15 @@ describe('edits', () => {
     ];
 
     expect(() => applyEdits('0123456789', edits)).toThrow(new RangeError('edits overlap at offset 3'));
+  });
+
+  it('at one place are applied with what is put in before what goes', () => {
+    const edits = [
+      { start: 1, end: 3, text: '' },
+      { start: 1, end: 1, text: 'x' },
+    ];
+
+    expect(applyEdits('01234', edits)).toBe('0x34');
   });
 
   it('are applied in the order of the text', () => {
