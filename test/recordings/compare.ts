@@ -1,5 +1,4 @@
 import { withoutLostLeases } from '../conformance/talos/subject.ts';
-import { UNKNOWN } from './facts.ts';
 import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } from './recording.ts';
 
 /**
@@ -11,7 +10,7 @@ import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } fr
  * - what the machine then held, served and let in;
  * - the end: bundle, boots, Nodes, configurations, facts and what Kubernetes publishes.
  *
- * A fact that could not be found out on the real machine (`?` before the first effect) is not compared.
+ * A fact that the recording says it lacks is not compared; any other that could not be found out (`?`) is a difference.
  * A recording out of a trail alone has nothing of its machines: then the order is compared, and no more.
  *
  * What may differ, and why:
@@ -40,10 +39,8 @@ export function differences(recorded: Recording, replayed: WatchedRecording): st
     ...effectDifferences(withoutChance(recorded).steps, withoutChance(replayed).steps),
     ...(recorded.end === undefined ? [] : endDifferences(recorded.end, replayed.end)),
   ];
-  const unknown = Object.values(recorded.before ?? {}).flatMap((facts) =>
-    Object.keys(facts).filter((name) => facts[name] === UNKNOWN),
-  );
-  return found.filter((each) => !unknown.some((name) => each.includes(`: ${name}: recorded `)));
+  const lacking = Object.keys(recorded.lacks ?? {});
+  return found.filter((each) => !lacking.some((name) => each.includes(`: ${name}: recorded `)));
 }
 
 /** The issuer of a kubelet's client certificate, and what it is while it has none. */

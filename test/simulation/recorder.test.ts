@@ -56,6 +56,15 @@ describe('a recorded rotation', () => {
     expect(text).not.toMatch(/[A-Za-z0-9+/]{32}/);
   });
 
+  it('is compared in every fact but those that it says it lacks', async () => {
+    const whole = await recorded('1+0', ['talos']);
+    const facts = { ...whole.before.cp1, 'etcd takes': '?' };
+    const found = { ...whole, before: { cp1: facts } };
+
+    expect(differences(found, whole)).toEqual(['cp1 before the first effect: etcd takes: recorded ?, replayed old']);
+    expect(differences({ ...found, lacks: { 'etcd takes': 'nobody listened' } }, whole)).toEqual([]);
+  });
+
   it('tells what a run of a scenario is made of', async () => {
     const scenario = { ...plain('3+1', ['talos']), talosVersion: '1.13.2', shape: 'legacy' as const };
     const { recording } = await record(scenario, simulate.mint());
