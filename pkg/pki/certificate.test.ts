@@ -69,7 +69,12 @@ describe('reading a certificate that Talos made', () => {
 
 describe('reading one certificate', () => {
   it('refuses two', () => {
-    expect(() => parseCertificate(os + etcd, 'ca.crt')).toThrow('ca.crt: expected exactly one certificate, found 2');
+    expect(() => parseCertificate(os + etcd, 'ca.crt')).toThrow(
+      expect.objectContaining({
+        kind: 'invalid-certificate',
+        message: 'ca.crt: expected exactly one certificate, found 2',
+      }),
+    );
   });
 
   it('refuses bytes that are no certificate', () => {
@@ -207,6 +212,7 @@ describe('comparing bundles', () => {
   it('finds equal bundles equal whatever their text', () => {
     expect(sameBundle([a, b], [parseCertificate(os.trimEnd()), b])).toBe(true);
     expect(sameBundle([a, b], [b, a])).toBe(false);
+    expect(sameBundle([a, b], [a, c])).toBe(false);
     expect(sameBundle([a], [a, b])).toBe(false);
     expect(sameBundle([a, a], [a])).toBe(false);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEncryptionKey, type EncryptionProvider, parseEncryptionKey } from './encryption-key.ts';
+import { Secret } from './secret.ts';
 
 const bytes = (count: number) => Buffer.alloc(count, 7).toString('base64');
 
@@ -42,6 +43,12 @@ describe('an encryption key', () => {
       else expect(parse).toThrow(`found ${count}`);
     });
   }
+
+  it('is taken out of a secret as well', () => {
+    const secret = Secret.of('encryption-key', bytes(32));
+
+    expect(parseEncryptionKey('secretbox', 'key1', secret).secret.equals(secret)).toBe(true);
+  });
 
   it('is refused with one kind of error', () => {
     const invalid = expect.objectContaining({ name: 'PkiError', kind: 'invalid-key' });
