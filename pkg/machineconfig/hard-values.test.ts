@@ -81,6 +81,21 @@ describe('a control plane is not read', () => {
       'not-a-machine-configuration: cp-1, machine.type: expected controlplane or worker, found nothing',
     ],
     [
+      'with a role that Talos does not have',
+      () => plain().replace(/ {4}type: .*/, '    type: boss'),
+      'not-a-machine-configuration: cp-1, machine.type: expected controlplane or worker, found "boss"',
+    ],
+    [
+      'with an old encryption key that is none',
+      () => plain().replace(secret(), 'AAAA'),
+      'bad-value: cp-1, cluster.secretboxEncryptionSecret: secretbox key key2: expected 32 bytes, found 3',
+    ],
+    [
+      'with a quote that stays open',
+      () => `${plain()}x: "y\n`,
+      'not-yaml: cp-1: the quote that begins here never ends',
+    ],
+    [
       'without machine fields',
       () => 'version: v1alpha1\nmachine:\n',
       'not-a-machine-configuration: cp-1, machine: the v1alpha1 document has no machine fields',
@@ -143,6 +158,28 @@ describe('a control plane is not read', () => {
     expect(refusal(plain() + volume('a') + volume('a'))).toMatch(
       /^duplicate-document: cp-1: a second UserVolumeConfig a document; the first is at line \d+$/,
     );
+  });
+});
+
+describe('a control plane is read', () => {
+  const same = (bend: (config: string) => string) => {
+    const config = aMachineConfig({ material: before });
+    const bent = bend(config);
+
+    expect(bent).not.toBe(config);
+    expect(readMachineConfig(bent).talos).toEqual(readMachineConfig(config).talos);
+  };
+
+  it.each<[string, (config: string) => string]>([
+    [
+      'with keys in quotes',
+      (config) => config.replace('machine:\n', "'machine':\n").replace('    ca:\n', '    "ca":\n'),
+    ],
+    ['with a directive before it', (config) => `%YAML 1.2\n---\n${config}`],
+    ['with a tag that says what it is anyway', (config) => config.replace('        crt: ', '        crt: !!str ')],
+    ['with an empty document beside it', (config) => `${config}---\n---\n# nothing\n`],
+  ])('%s', (_what, bend) => {
+    same(bend);
   });
 });
 

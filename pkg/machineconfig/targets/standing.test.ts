@@ -68,6 +68,7 @@ describe('where the etcd CA stands', () => {
     expect(stage([older, newer], older)).toBe('Accepting');
     expect(stage([newer, older], newer)).toBe('Issuing');
     expect(stage([newer], newer)).toBe('Dropping');
+    expect(stage([older, older], older)).toBe('Before');
     expect(stage([older, other.etcd], older)).toBe('Before');
     expect(stage([older, other.etcd, newer], older)).toBe('Accepting');
   });
@@ -199,6 +200,37 @@ describe('where a CA with a list of accepted ones stands', () => {
     );
     expect(reason(worker.replace(/acceptedCAs:\n(?: +.*\n)+/, 'acceptedCAs: []\n'), 'kubernetes')).toBe(
       `KubeAPIServerCAConfig.acceptedCAs accepts nothing; ${expected}`,
+    );
+  });
+
+  it('is told in an entry of several certificates, too, which changes where one of them does', () => {
+    const entry = (...cas: CertificateAndKey[]) =>
+      JSON.stringify(cas.map(({ certificate }) => certificate.pem).join(''));
+    const worker = (...cas: CertificateAndKey[]) =>
+      aMachineConfig({ material: before, role: 'worker', shape: 'typed' }).replace(
+        /acceptedCAs:\n(?: +.*\n)+/,
+        `acceptedCAs: [${entry(...cas)}]\n`,
+      );
+    const config = worker(before.kubernetes, other.kubernetes);
+    const rendered = renderStage(config, [change('kubernetes')], 'Dropping', TALOS);
+
+    expect(stageOf(config, change('kubernetes'))).toBe('Before');
+    expect(rendered).toContain(entry(after.kubernetes, other.kubernetes));
+    expect(stageOf(rendered, change('kubernetes'))).toBe('Dropping');
+  });
+
+  it('drifts by a key that is not there, and by every certificate where one should sign', () => {
+    const key = base64(before.talos.key.expose());
+    const two = base64(before.talos.certificate.pem + other.talos.certificate.pem);
+    const items = (config: string) =>
+      drift(config, [change('talos')], 'Dropping').map(({ field, found }) => `${field}: ${found}`);
+
+    expect(items(plain().replace(key, '""'))).toEqual([
+      `machine.ca: old CA ${print(before.talos)}`,
+      'machine.ca.key: no key',
+    ]);
+    expect(items(plain().replace(crt(before.talos), two))).toContain(
+      `machine.ca: old CA ${print(before.talos)}, other CA ${print(other.talos)}`,
     );
   });
 

@@ -59,6 +59,17 @@ describe('masking a large text', () => {
     expect(masked(`machine:\n${lines}`)).toBe(`machine:\n${lines}`);
   });
 
+  it('blanks empty lines between, and all to the end', () => {
+    expect(masked('machine:\n  files:\n    - a\n\n    - b\n  ca: 1\n')).toBe('machine:\n  files:\n#…\n  ca: 1\n');
+    expect(masked('machine:\n  files:\n    - a\n    - b\n')).toBe('machine:\n  files:\n#…\n');
+  });
+
+  it('takes a key that begins with a dash for a key', () => {
+    expect(masked('machine:\n  files: a\n  -x: b\n    deep: 1\n  ca: 1\n')).toBe(
+      'machine:\n  files: a\n  -x: b\n#…\n  ca: 1\n',
+    );
+  });
+
   it('blanks block texts whatever they look like inside', () => {
     expect(masked('machine:\n  files: |\n    machine:\n      ca:\n    it is\n  ca: 1\n')).toBe(
       'machine:\n  files: |\n#…\n  ca: 1\n',
