@@ -24,7 +24,8 @@ export const REASONS = {
     'Kubernetes, etcd and discovery disagree about which machines there are. Wait, or remove what is gone.',
   KubernetesUnknown: 'No API server answers. Look at the control planes; nothing is done without it.',
   // Gates.
-  EtcdNotWhole: 'etcd is not whole. Mend the member that the message names; nothing is restarted before.',
+  EtcdNotWhole:
+    'etcd is not whole. Mend the member that the message names; nothing is restarted before. One whose disk was restored must be rebooted once it was told: etcd reads its trust at its start.',
   EtcdAlarm: 'etcd raised an alarm. Free space or mend the member, then disarm it with talosctl etcd alarm disarm.',
   EtcdPkiNotLoaded:
     'The machine has not loaded the certificates of this stage. See its controller log (talosctl dmesg).',
@@ -39,7 +40,8 @@ export const REASONS = {
   Starting: 'The rotation is checked before anything is written.',
   RecordWritten: 'The new certificate authorities are stored; no machine has been told yet.',
   ApplyingConfiguration: 'A machine is given the configuration of this stage.',
-  ProvingMachine: 'A machine was given the configuration of this stage and is being proved.',
+  ProvingMachine:
+    'A machine was given the configuration of this stage and is being proved. Where it stays so, look at what the message names on that machine, or reboot it: etcd and kube-apiserver start with this configuration then.',
   StageProved: 'Every machine is proved at this stage.',
   RollingControlPlanes: 'Control planes are rebooted one at a time, each behind every gate.',
   CordoningControlPlane: 'A control plane is being prepared for its reboot.',

@@ -1,4 +1,4 @@
-import type { Context, KnownMachine } from './context.ts';
+import { type Context, isKnown, type KnownMachine } from './context.ts';
 import { CONFIG_STAGES, configStageOf } from './observation.ts';
 
 /** Whether a machine's configuration stands before the stage for any target. */
@@ -13,6 +13,12 @@ export function isBehind(context: Context, machine: KnownMachine): boolean {
  */
 export function isLeftBehind(context: Context, machine: KnownMachine): boolean {
   return stagesBehind(context, machine) > 1;
+}
+
+/** The same picture for gates that are to ask how all the others are. */
+export function withoutLeftBehind(context: Context): Context {
+  const left = context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each));
+  return left.length === 0 ? context : { ...context, leftBehind: new Set(left.map((each) => each.name)) };
 }
 
 function stagesBehind(context: Context, machine: KnownMachine): number {

@@ -52,7 +52,7 @@ export interface Context {
   /**
    * Machines that cannot become well before they are told, because they were left
    * two stages behind: gates ask how all the others are. Set only while one of
-   * them is told.
+   * them is told, and while another one that was rebooted is let go.
    */
   readonly leftBehind?: ReadonlySet<string>;
 }

@@ -27,7 +27,8 @@ describe('explain', () => {
       state: 'blocked',
       reason: 'EtcdNotWhole',
       message: 'etcd on cp3 is running but not healthy; expected healthy',
-      advice: 'etcd is not whole. Mend the member that the message names; nothing is restarted before.',
+      advice:
+        'etcd is not whole. Mend the member that the message names; nothing is restarted before. One whose disk was restored must be rebooted once it was told: etcd reads its trust at its start.',
       needsSomebody: true,
       since: '2026-11-05T11:55:00.000Z',
       recheckAfterMs: 30_000,

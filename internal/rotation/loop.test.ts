@@ -232,6 +232,26 @@ describe('a rotation in a cluster in which other things happen', () => {
     },
   );
 
+  it('in Dropping a control plane is restored from before the rotation while another one reboots: it is told, and ends well once somebody reboots it', () => {
+    const isRebooting = (world: World) =>
+      world.stage === 'Dropping' && world.operation.status.caRotation.etcdRebooting === 'cp1';
+    const world = once(
+      isRebooting,
+      ({ cluster }) => {
+        const restored = cluster.machine('cp2');
+        // What it cannot have any more is not asked of the others.
+        cluster.excused.add('cp2');
+        restored.bootsInto = 'Before';
+        cluster.reboot(restored);
+        cluster.after(600_000, () => cluster.reboot(restored));
+      },
+      { targets: ['etcd'] },
+    );
+
+    expect(wrong(world)).toEqual([]);
+    expect(told(world, 'Dropping').filter((name) => name === 'cp2')).toHaveLength(2);
+  });
+
   it.each(UNDER_WAY)('in %s somebody edits a configuration: it is shown and left alone until it is undone', (stage) => {
     const world = once(during(stage), ({ cluster }) => {
       cluster.machine('w1').foreign = 'it accepts eeeeeeeeeeee';

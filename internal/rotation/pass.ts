@@ -1,5 +1,5 @@
 import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
-import { isBehind, isLeftBehind } from './behind.ts';
+import { isBehind, isLeftBehind, withoutLeftBehind } from './behind.ts';
 import {
   type Context,
   controlPlanes,
@@ -84,10 +84,7 @@ function passWorkers(context: Context, targets = context.targets): Decision | un
 
 /** What is in the way of telling this machine. */
 function inTheWay(context: Context, machine: KnownMachine): Blocker | undefined {
-  const left = isLeftBehind(context, machine)
-    ? context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each))
-    : [];
-  const asked = left.length === 0 ? context : { ...context, leftBehind: new Set(left.map((each) => each.name)) };
+  const asked = isLeftBehind(context, machine) ? withoutLeftBehind(context) : context;
   return firstBlocker(BEFORE_CHANGE, asked) ?? apiServerUnclear(asked, machine);
 }
 

@@ -238,6 +238,18 @@ describe('a machine that is back in another boot', () => {
     expect(decide(asked(60, ANOTHER, { controlPlanes: 2 }))).toMatchObject({ effect: { kind: 'uncordon' } });
   });
 
+  it('is let back though another one was left two stages behind: that one is told next, and cannot become well before', () => {
+    const talos = { etcdService: { running: true, healthy: false } };
+    const cp3 = { stands: 'Before', talos, apiServer: 'failing: etcd', node: { ready: false } } as const;
+
+    expect(decide(asked(1500, ANOTHER, { stage: 'Issuing', except: { cp3 } }))).toMatchObject({
+      effect: { kind: 'uncordon', machine: 'cp2' },
+    });
+    expect(
+      decide(asked(1500, ANOTHER, { stage: 'Issuing', except: { cp3: { ...cp3, stands: 'Accepting' } } })),
+    ).toMatchObject({ kind: 'blocked', reason: 'EtcdNotWhole' });
+  });
+
   const notYet: [string, MachineOptions, string][] = [
     [
       'its etcd is not healthy',

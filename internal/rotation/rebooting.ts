@@ -1,4 +1,4 @@
-import { isBehind } from './behind.ts';
+import { isBehind, withoutLeftBehind } from './behind.ts';
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
 import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
 import { whyUnknown } from './gates/every-machine-known.ts';
@@ -103,7 +103,8 @@ function back(context: Context, machine: KnownMachine): Decision {
       after: MARKER_GONE,
     };
   }
-  const blocker = firstBlocker(AFTER_REBOOT, context);
+  // A machine that was left behind is told by the pass, which comes after the marker: waiting for it here would be waiting for ever.
+  const blocker = firstBlocker(AFTER_REBOOT, withoutLeftBehind(context));
   if (blocker !== undefined) {
     const message = `${machine.name} is back; ${blocker.message}`;
     return isOverdue(context) || !passesByItself(blocker)

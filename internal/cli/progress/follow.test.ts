@@ -35,7 +35,7 @@ describe('progress in plain lines', () => {
       `12:00:00 stage Accepting, about 4 min 43 s left
 12:00:00   ProvingMachine: cp1: waiting for its kube-apiserver, 3 s so far
 12:00:00 stage Issuing, about 3 min 29 s left
-12:00:00   blocked, ProvingMachine: cp2 does not answer (A machine was given the configuration of this stage and is being proved.)
+12:00:00   blocked, ProvingMachine: cp2 does not answer (A machine was given the configuration of this stage and is being proved. Where it stays so, look at what the message names on that machine, or reboot it: etcd and kube-apiserver start with this configuration then.)
 `,
     );
   });
