@@ -1,6 +1,8 @@
+import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import { createIdentities, createMemory, createSession, observe } from '../controller/index.ts';
 import { DEFAULT_SETTINGS } from '../rotation/context.ts';
 import { decide } from '../rotation/decide.ts';
+import type { Observation } from '../rotation/observation.ts';
 import { writeConfiguration } from './configuration.ts';
 import { createSimConnections } from './connections.ts';
 import { createProcess, type FaultPlan } from './faults.ts';
@@ -77,26 +79,36 @@ function wentBack({ world, store, scenario }: Finished): string[] {
 /** Why the next operation does not begin; undefined where it would write its record. It is looked at, and nothing is done. */
 async function beginNext({ world, store, scenario, faults }: Finished): Promise<string | undefined> {
   const { clock } = world;
-  const process = createProcess('next');
+  const operation = store.create('next', { caRotation: { targets: [...scenario.targets] } });
+  const look = createOnlooker(world, store, faults);
+  const endsAt = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    const decision = decide(await look(operation), { ...DEFAULT_SETTINGS, ...scenario.settings });
+    if (decision.kind === 'act') return undefined;
+    if (clock.monotonic() >= endsAt) return `${decision.reason}: ${decision.message}`;
+    await clock.run(clock.sleep(LOOK_MS));
+  }
+}
+
+/** Somebody who looks at a cluster as the engine would for this operation, and does nothing. */
+export function createOnlooker(
+  world: World<Mint>,
+  store: SimStore,
+  faults: FaultPlan,
+): (operation: TalosOperation) => Promise<Observation> {
+  const { clock, mint } = world;
+  const process = createProcess('onlooker');
   const ports = {
     clock,
     connections: createSimConnections(world, process, faults),
     store: store.open(process, faults),
   };
-  const stock = stockOf(world.mint);
+  const stock = stockOf(mint);
   const input = {
     ports,
     session: createSession(ports, stock.readKubeconfig),
-    identities: createIdentities(clock, (ca, profile) => world.mint.issue(ca, profile, clock)),
+    identities: createIdentities(clock, (ca, profile) => mint.issue(ca, profile, clock)),
     memory: createMemory(clock, stock.configs),
-    operation: store.create('next', { caRotation: { targets: [...scenario.targets] } }),
   };
-  const endsAt = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    const { observation } = await clock.run(observe(input));
-    const decision = decide(observation, { ...DEFAULT_SETTINGS, ...scenario.settings });
-    if (decision.kind === 'act') return undefined;
-    if (clock.monotonic() >= endsAt) return `${decision.reason}: ${decision.message}`;
-    await clock.run(clock.sleep(LOOK_MS));
-  }
+  return async (operation) => (await clock.run(observe({ ...input, operation }))).observation;
 }

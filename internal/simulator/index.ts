@@ -1,4 +1,5 @@
 // Public: the simulated world and the runs in it.
+export { createOnlooker } from './afterwards.ts';
 export { CHECKERS } from './checkers/index.ts';
 export { type ConfigurationOptions, writeConfiguration } from './configuration.ts';
 export { createSimConnections } from './connections.ts';

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
-import { createClusterView } from '../../internal/cli/cluster-view.ts';
 import { driftOf } from '../../internal/cli/status/drift.ts';
 import {
   BRISK,
   createFaultPlan,
-  createProcess,
-  createSimConnections,
+  createOnlooker,
   type Happening,
   type RunResult,
   type Scenario,
@@ -17,12 +15,8 @@ import { failuresOf } from './verdict.ts';
 
 /** What `ichor cluster status` says of drift in the world that a run has left. */
 async function driftIn({ world, store }: RunResult): Promise<string[]> {
-  const faults = createFaultPlan(world, []);
-  const process = createProcess('status');
-  const connections = createSimConnections(world, process, faults);
-  using view = createClusterView({ store: store.open(process, faults), connections, clock: world.clock });
   const draft = store.create('draft', { caRotation: { targets: [...CA_TARGETS] } });
-  return driftOf(await world.clock.run(view.observe(draft)));
+  return driftOf(await createOnlooker(world, store, createFaultPlan(world, []))(draft));
 }
 
 const aRotation = (targets: Scenario['targets'], afterwards: readonly Happening[]): Scenario => ({
