@@ -105,3 +105,18 @@ describe('a control plane that leaves in mid-rotation', () => {
     },
   );
 });
+
+describe('a control plane that was replaced while another one was rebooting for us', () => {
+  const simulate = simulations();
+
+  it('is told although nothing of it is well: the marker of the other one does not wait for it', async () => {
+    // It boots with its first configuration when nobody trusts the old CA any more.
+    const replaced: Happening = { at: 73_000, what: 'replace', machine: 'cp3', with: 'born', forMs: 6_000 };
+    const scenario = { ...aRotation('3+1', [replaced], 205), settings: { aggregatorSettleMs: 20_000 } };
+
+    const result = await simulate(scenario);
+
+    expect(failuresOf(scenario, result)).toEqual([]);
+    expect(result.end).toBe('done');
+  });
+});

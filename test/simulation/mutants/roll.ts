@@ -133,6 +133,17 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a machine that is back waits for one that is told only after it',
+    row: 'F3 L8',
+    edits: [
+      edit(REBOOTING, 'firstBlocker(AFTER_REBOOT, withoutLeftBehind(context))', 'firstBlocker(AFTER_REBOOT, context)'),
+    ],
+    // Control planes that are replaced by empty ones at moments of the last roll.
+    scenarios: [40_000, 44_000, 48_000, 52_000, 56_000, 60_000, 64_000].map((at) =>
+      brisk('3+0', ETCD, { happenings: [{ at, what: 'replace', machine: 'cp3', with: 'born', forMs: 4_000 }] }),
+    ),
+  },
+  {
     name: 'the boot of the machine is not remembered when it is told',
     row: 'E9 S11',
     edits: [edit('internal/rotation/pass.ts', '    bootID: bootId,', "    bootID: 'another',")],
