@@ -157,7 +157,7 @@ describe('what is not rendered', () => {
       });
     });
 
-    it.each(['v1.14.0', '1.14.1', 'v1.15.0-alpha.1', 'v2.0.0'])('%s knows them', (version) => {
+    it.each(['v1.14.0', '1.14.1', 'v1.15.0-alpha.1', 'v2.0.0', 'v10.0.0'])('%s knows them', (version) => {
       expect(refusal(aMachineConfig({ material: before, shape: 'typed' }), talos(), version)).toBeUndefined();
     });
 

@@ -125,6 +125,15 @@ describe('the view of a control plane', () => {
     ]);
   });
 
+  it('gives the issuer of tokens as it is written, whatever the endpoint is', () => {
+    const config = aMachineConfig({ material, shape: 'typed' }).replace(
+      'issuerURL: https://10.0.0.9:6443',
+      'issuerURL: https://tokens.example.org',
+    );
+
+    expect(readMachineConfig(config).serviceAccount?.issuerUrl).toBe('https://tokens.example.org');
+  });
+
   it('shows a CA without its key as that', () => {
     const config = aMachineConfig({ material }).replace(base64(material.kubernetes.key.expose()), '""');
 
