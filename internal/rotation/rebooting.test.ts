@@ -34,6 +34,20 @@ function asked(seconds: number, cp2: MachineOptions = {}, options: ObservationOp
   return anObservation({ targets: ['etcd'], ...options, except, status });
 }
 
+/** In Dropping, cp3 was replaced by an empty machine with its first configuration: its etcd is not let in. */
+function leftBehind(except: ObservationOptions['except'] = {}): ObservationOptions {
+  const cp3: MachineOptions = {
+    stands: 'Before',
+    runs: 'Before',
+    apiServer: 'connection refused',
+    talos: { etcdService: { running: false, healthy: false }, apiServers: [] },
+  };
+  const applied = ['cp1', 'cp2', 'cp3'].map((name) =>
+    wasTold(name, 'Dropping', { bootID: name === 'cp1' ? 'boot-0' : 'boot-1' }),
+  );
+  return { stage: 'Dropping', status: { applied }, except: { cp3, ...except } };
+}
+
 const ANOTHER = { boot: 'boot-2', node: { ...OURS, bootId: 'boot-2' } };
 
 describe('while a control plane reboots', () => {
@@ -171,6 +185,27 @@ describe('a boot that does not change', () => {
     const behind = { except: { cp3: { stands: 'Before', runs: 'Before', talos: { etcdService } } } } as const;
 
     expect(decide(asked(300, {}, behind))).toMatchObject({ kind: 'blocked', reason: 'EtcdNotWhole' });
+  });
+
+  it('is taken back where another machine was left behind and is not well: telling it comes first', () => {
+    expect(decide(asked(300, {}, leftBehind()))).toEqual({
+      kind: 'act',
+      effect: { kind: 'update-status' },
+      reason: 'RebootingEtcd',
+      message:
+        'cp2 still reports boot boot-1; etcd on cp3 is not running; expected Running and healthy; that machine is told first, then the reboot is asked for anew',
+      mark: GONE,
+    });
+  });
+
+  it('is not taken back before its time is over', () => {
+    expect(decide(asked(299, {}, leftBehind()))).toMatchObject({ kind: 'wait', reason: 'RebootingEtcd' });
+  });
+
+  it('is not taken back where something else is in the way as well', () => {
+    const options = leftBehind({ cp1: { apiServer: 'failing: etcd' } });
+
+    expect(decide(asked(300, {}, options))).toMatchObject({ kind: 'blocked', reason: 'EtcdNotWhole' });
   });
 
   it('is not asked for again while the operation is paused', () => {

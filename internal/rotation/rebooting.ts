@@ -77,13 +77,32 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
   }
   const blocker = firstBlocker(BEFORE_REBOOT, context);
-  if (blocker !== undefined) return hold(context, { ...blocker, message: `${message}; ${blocker.message}` });
+  if (blocker !== undefined) {
+    const found = `${message}; ${blocker.message}`;
+    const isForOthersAlone = firstBlocker(BEFORE_REBOOT, withoutLeftBehind(context)) === undefined;
+    return isForOthersAlone ? takenBack(found) : hold(context, { ...blocker, message: found });
+  }
   return {
     kind: 'act',
     effect: { kind: 'reboot', machine: machine.name },
     reason: 'RebootingEtcd',
     message: `${message}; asking again`,
     mark: { etcdRestartedAt: timestamp(context) },
+  };
+}
+
+/**
+ * Whoever was left behind meanwhile is not well before it is told, and nobody is
+ * told while a reboot is marked. This one was not heard in all the time that it
+ * had, so it is taken back, and asked for anew by the roll when everybody is told.
+ */
+function takenBack(found: string): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'update-status' },
+    reason: 'RebootingEtcd',
+    message: `${found}; that machine is told first, then the reboot is asked for anew`,
+    mark: MARKER_GONE,
   };
 }
 

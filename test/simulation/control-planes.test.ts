@@ -119,4 +119,21 @@ describe('a control plane that was replaced while another one was rebooting for 
     expect(failuresOf(scenario, result)).toEqual([]);
     expect(result.end).toBe('done');
   });
+
+  it('is told although the other one was not heard: that reboot is taken back, and asked for anew', async () => {
+    const free = aRotation('3+0', []);
+    const { calls, world } = await simulate(free);
+    const at = calls.lastIndexOf('Reboot cp2');
+    const asked = world.lines.find(({ what }) => what === `call ${at} Reboot cp2`)?.at ?? 0;
+    const scenario: Scenario = {
+      ...free,
+      faults: [{ at, outcome: 'dropped' }],
+      happenings: [{ at: asked + 3_000, what: 'replace', machine: 'cp3', with: 'born', forMs: 5_000 }],
+    };
+
+    const result = await simulate(scenario);
+
+    expect(failuresOf(scenario, result)).toEqual([]);
+    expect(result.end).toBe('done');
+  });
 });
