@@ -162,10 +162,14 @@ describe('the lint of a CA', () => {
     expect(await problemsOf({ notAfter: MADE_AT - 1_000 }, { clockSkewMs: HOUR })).toHaveLength(1);
   });
 
-  it('refuses a negative serial number', async () => {
+  it('takes a serial number of 20 octets', async () => {
+    expect(await problemsOf({ serial: '7f'.repeat(20) })).toEqual([]);
+  });
+
+  it.each([0xf0, 0x80])('refuses a negative serial number, which begins with %i', async (octet) => {
     const { certificate } = await anOddCertificate({ serial: '70'.repeat(16) });
 
-    const problems = lintCa({ certificate: withSerialByte(certificate, 0xf0) }, options());
+    const problems = lintCa({ certificate: withSerialByte(certificate, octet) }, options());
 
     // Changing a byte also breaks the signature.
     expect(problems.map(({ rule }) => rule)).toEqual(['self-signed', 'serial']);

@@ -153,6 +153,14 @@ describe('verifying a leaf', () => {
     }
   });
 
+  it('takes what a CA signed that lists no key usages, as Go does', async () => {
+    const ca = await anOddCertificate({ keyUsages: false });
+    const options = { subject: 'CN=leaf', issuer: 'O=etcd', isCa: false, ...(await signedBy(ca)) };
+    const leaf = await anOddCertificate(options);
+
+    expect(verifyChain(leaf.certificate, [ca.certificate], AT).ok).toBe(true);
+  });
+
   it('refuses what a certificate signed that is no CA or may not sign', async () => {
     for (const options of [{ isCa: false }, { keyUsages: 1 }] as const) {
       const ca = await anOddCertificate(options);
