@@ -38,6 +38,18 @@ export function shareOf(parts: readonly Part[], share: number): readonly Part[] 
 /** Settles as short as the checkers can follow: an enumeration asks what comes before what, not how long it takes. */
 const SHORT = { timing: BRISK, settings: { aggregatorSettleMs: 20_000, authenticationWatchMs: 20_000 } };
 
+/**
+ * For plans in which another program takes over: the one before may still send the rest of a cordon for half a
+ * minute (docs/reference/reliability.md, S12). Where no watch follows the last roll, a machine that boots in less
+ * is back, and the rotation over, too soon.
+ */
+const TAKEN_OVER = { ...SHORT, timing: { ...BRISK, boot: [30_000, 40_000] as const } };
+
+function shapeOf(targets: readonly CaTarget[], faults: readonly Fault[]): Partial<Scenario> {
+  const isWatched = targets.some((target) => target === 'kubernetes' || target === 'kubernetes-aggregator');
+  return !isWatched && faults.some(({ outcome }) => outcome === 'taken-over') ? TAKEN_OVER : SHORT;
+}
+
 /** Which of the plans one process takes. */
 export interface Shard {
   readonly index: number;
@@ -58,7 +70,7 @@ export async function* enumeration(
       const random = createRandom(seed, `share/${part.topology}/${targets.join()}/${part.of}`);
       for (const faults of plansOf(part, calls)) {
         if (!random.chance(part.share)) continue;
-        if (count % shard.of === shard.index) yield { ...base, faults };
+        if (count % shard.of === shard.index) yield { ...base, ...shapeOf(targets, faults), faults };
         count += 1;
       }
     }
