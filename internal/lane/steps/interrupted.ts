@@ -2,6 +2,7 @@ import { type AuditLine, untilAudit } from '../audit.ts';
 import type { Checks } from '../checks.ts';
 import { type IchorRun, lastLine } from '../ichor.ts';
 import type { LaneContext, Step } from '../model.ts';
+import { checkNoneUnderWay } from '../operations.ts';
 import { checkWhole, isSent, planesOf, rotateArgs } from '../rotate.ts';
 import type { Watched } from '../tally.ts';
 import { watchCluster } from '../watch.ts';
@@ -92,13 +93,8 @@ async function abandon(context: LaneContext, checks: Checks, before: Record<stri
     deleted.code === 0 && /"stage":\s*"Accepting"/.test(stood.output),
     lastLine(deleted.output),
   );
-  const list = await ichor.run(['operation', 'list']);
+  await checkNoneUnderWay(context, checks);
   const status = await ichor.run(['cluster', 'status']);
-  checks.that(
-    'no operation is left',
-    list.code === 0 && !/InProgress|Paused|Deleting/.test(list.output),
-    lastLine(list.output),
-  );
   checks.that(
     'the configurations are free of it (no drift, no operation)',
     status.output.includes('no drift') && status.output.includes('no operation is under way'),

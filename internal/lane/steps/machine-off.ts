@@ -1,5 +1,6 @@
 import { lastLine } from '../ichor.ts';
 import { type LaneContext, NotDone, type Power, type Step } from '../model.ts';
+import { checkNoneUnderWay } from '../operations.ts';
 import { checkWhole, planesOf } from '../rotate.ts';
 
 /** How long a machine that was switched off may go on answering, ms. */
@@ -28,27 +29,13 @@ export const machineOff: Step = {
         `exit code ${started.code}: ${lastLine(started.output)}`,
       );
       checks.that('its message names the machine', started.output.includes(machine.name), lastLine(started.output));
-      const list = await context.ichor.run(['operation', 'list', '-o', 'json']);
-      const left = list.code === 0 ? underWay(list.output) : [lastLine(list.output)];
-      checks.that('no operation is left', left.length === 0, left.join(', ') || `exit code ${list.code}`);
+      await checkNoneUnderWay(context, checks);
     } finally {
       await power.on(machine.name);
     }
     await checkWhole(context, checks);
   },
 };
-
-/** Names of the operations that have not ended, out of what `operation list -o json` printed; what was printed if that is no list. */
-function underWay(output: string): string[] {
-  try {
-    const { items } = JSON.parse(output) as {
-      readonly items: readonly { readonly metadata: { name: string }; readonly status?: { phase: string } }[];
-    };
-    return items.filter(({ status }) => status?.phase !== 'Completed').map(({ metadata }) => metadata.name);
-  } catch {
-    return [lastLine(output)];
-  }
-}
 
 function powerByHand({ ask }: LaneContext): Power {
   if (ask === undefined) {

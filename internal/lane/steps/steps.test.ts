@@ -39,6 +39,12 @@ const rotateEtcd: Script = async (_args, world, run) => {
   return 0;
 };
 
+/** What `operation list -o json` prints of one operation in that phase, which was in others before. */
+const listOf = (phase: string): string =>
+  JSON.stringify({
+    items: [{ metadata: { name: 'rotate-1' }, status: { phase, history: [{ phase: 'Pending' }, { phase }] } }],
+  });
+
 describe('the step etcd', () => {
   it('finds nothing wrong with a rotation that goes as it should', async () => {
     const { context } = aLane(rotateEtcd);
@@ -212,7 +218,7 @@ describe('the step aggregator', () => {
 
 describe('the step interrupted', () => {
   /** One ichor that goes on where the one before it was killed; a deletion brings everything back, or not. */
-  function resuming(options: { readonly loseDeletion?: boolean } = {}): Script {
+  function resuming(options: { readonly loseDeletion?: boolean; readonly left?: string } = {}): Script {
     const trust = (world: LaneWorld, held: string[]) => {
       for (const machine of ['cp1', 'cp2', 'cp3']) world.trust[machine] = held;
     };
@@ -232,6 +238,10 @@ describe('the step interrupted', () => {
         Object.assign(world, { cordoned: [], silent: [], unready: [] });
         return 0;
       },
+      'operation list': async (_args, _world, run) => {
+        run.print(listOf(options.left ?? 'Completed'));
+        return 0;
+      },
       'cluster status': async (_args, _world, run) => {
         run.print('no drift\nno operation is under way');
         return 0;
@@ -244,6 +254,12 @@ describe('the step interrupted', () => {
     const { context } = aLane(resuming());
 
     assert.deepEqual(await failures(interrupted, context), []);
+  });
+
+  it('sees an operation that the deletion left', async () => {
+    const { context } = aLane(resuming({ left: 'InProgress' }));
+
+    assert.deepEqual(await failures(interrupted, context), ['no operation is left']);
   });
 
   it('sees a machine that still trusts the CA of the abandoned rotation', async () => {
@@ -288,12 +304,6 @@ describe('the step machine-off', () => {
     run.print(args[0] === 'cluster' ? 'error: cp3 does not answer' : listOf('Completed'));
     return args[0] === 'cluster' ? 4 : 0;
   };
-  /** One operation in that phase, which was in others before. */
-  const listOf = (phase: string): string =>
-    JSON.stringify({
-      items: [{ metadata: { name: 'rotate-1' }, status: { phase, history: [{ phase: 'Pending' }, { phase }] } }],
-    });
-
   it('switches one control plane off and on, and sees the refusal', async () => {
     const { context, world } = aLane(refuse);
     const power = {
