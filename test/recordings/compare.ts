@@ -30,13 +30,14 @@ import type { Facts, RecordedEnd, RecordedStep, Recording, WatchedRecording } fr
  *   time, as on a busy host.
  */
 export function differences(recorded: Recording, replayed: WatchedRecording): string[] {
+  const [was, is] = [withoutChance(recorded), withoutChance(replayed)];
   const found = [
     ...differ('the cluster', clusterOf(recorded), clusterOf(replayed)),
     ...orderDifferences(recorded, replayed),
     ...misplaced(recorded.steps, 'recorded'),
     ...misplaced(replayed.steps, 'replayed'),
-    ...beforehandDifferences(withoutChance(recorded), withoutChance(replayed)),
-    ...effectDifferences(withoutChance(recorded).steps, withoutChance(replayed).steps),
+    ...beforehandDifferences(was, is),
+    ...effectDifferences(was.steps, is.steps),
     ...(recorded.end === undefined ? [] : endDifferences(recorded.end, replayed.end)),
   ];
   const lacking = Object.keys(recorded.lacks ?? {});
@@ -51,10 +52,10 @@ const BY_SOME_TRUSTD: readonly string[] = ['apid certificate', 'apid accepted', 
 
 /** A recording without the facts that are chance until the end. */
 function withoutChance<T extends Pick<Recording, 'machines' | 'before' | 'steps'>>(recording: T): T {
-  const roles = new Map(recording.machines.map(({ name, role }) => [name, role]));
-  if ([...roles.values()].filter((role) => role === 'controlplane').length < 2) return recording;
+  const planes = planesOf(recording.machines);
+  if (planes.length < 2) return recording;
   const without = (machine: string | undefined, facts: Facts): Facts =>
-    roles.get(machine ?? '') !== 'worker'
+    machine === undefined || planes.includes(machine)
       ? facts
       : Object.fromEntries(Object.entries(facts).filter(([name]) => !BY_SOME_TRUSTD.includes(name)));
   return {

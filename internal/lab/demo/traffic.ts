@@ -199,8 +199,13 @@ function applyConfigMap(name: string, sequence: number): Call {
   return { method: 'PATCH', path, body: JSON.stringify(body) };
 }
 
-/** How many failures are kept in words. */
+/** How many events of one kind are kept in words. */
 const KEPT = 20;
+
+/** Takes down that something happened now, and what, as one of the first of its kind. */
+function keep(list: string[], ...what: readonly string[]): void {
+  if (list.length < KEPT) list.push([new Date().toISOString(), ...what].join(' '));
+}
 
 type Counts = ReturnType<typeof createCounts>;
 
@@ -212,10 +217,10 @@ function createCounts() {
   return {
     attemptFailed(server: string, what: string): void {
       failedAttempts[server] = (failedAttempts[server] ?? 0) + 1;
-      if (examples.length < KEPT) examples.push(`${new Date().toISOString()} ${what}`);
+      keep(examples, what);
     },
     requestFailed(what: string): void {
-      if (failures.length < KEPT) failures.push(`${new Date().toISOString()} ${what}`);
+      keep(failures, what);
     },
     requestDone({ retried, failed, tookMs }: { retried: boolean; failed: boolean; tookMs: number }): void {
       totals.requests += 1;
@@ -246,7 +251,7 @@ function createAvailability() {
       if (!anyAnswered && downSince === undefined) {
         downSince = performance.now();
         totals.times += 1;
-        if (began.length < KEPT) began.push(new Date().toISOString());
+        keep(began);
       } else if (anyAnswered && downSince !== undefined) {
         totals.totalMs += lastedMs();
         totals.longestMs = Math.max(totals.longestMs, lastedMs());
