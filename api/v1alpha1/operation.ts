@@ -96,6 +96,12 @@ export const TalosOperation = z.strictObject({
     restartWorkloads: z.enum(['Never', 'Rolling']),
     /** What becomes of the replaced bundle when the rotation is done. */
     previousBundle: z.enum(['Archive', 'Remove']),
+    /**
+     * What becomes of endpoints that cannot be reached at the end, so that nobody knows
+     * whether they refuse old credentials: `Hold` (also where absent) waits for them,
+     * `Report` names them and lets the rotation end.
+     */
+    unreachableEndpoints: z.enum(['Hold', 'Report']).optional(),
   }),
   status: z.strictObject({
     observedGeneration: z.int().nonnegative(),

@@ -61,7 +61,7 @@ export const REASONS = {
   ResettingAuthentication:
     'extension-apiserver-authentication is reset, so that the old CAs leave it. Where it does not come back, look at the kube-apiservers.',
   ProvingRefusal:
-    'The old credentials are tried everywhere; each must be refused. An endpoint that cannot be reached proves nothing: open the port that the message names to this host.',
+    'The old credentials are tried everywhere; each must be refused. An endpoint that cannot be reached proves nothing: open the port that the message names to this host, or go on without this proof: ichor operation continue --unreachable-endpoints report.',
   OldCredentialAccepted: 'An endpoint still accepts a certificate of the old CA. The message names it.',
   PausedByUser: 'The operation is paused. Go on with ichor operation continue.',
   PastPointOfNoReturn: 'It is too late to go back: the operation is deleted once it is done.',

@@ -1,4 +1,4 @@
-import type { TalosOperation } from '../../api/v1alpha1/index.ts';
+import type { CaTarget, TalosOperation } from '../../api/v1alpha1/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import { listNodes } from '../../pkg/kube/index.ts';
 import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
@@ -13,6 +13,8 @@ import {
   listMachines,
   observe,
   type Session,
+  type UnreachableEndpoint,
+  unreachableEndpoints,
 } from '../controller/index.ts';
 import type { Observation } from '../rotation/observation.ts';
 import { CliError } from './cli-error.ts';
@@ -30,6 +32,11 @@ export interface ClusterView extends Disposable {
   talosCa(): Promise<Certificate>;
   /** An admin kubeconfig, issued by the first of these control planes that answers. */
   issueKubeconfig(planes: readonly ListedMachine[]): Promise<KubeconfigText>;
+  /** Where old credentials could not be tried from this host, with why; for the plan. */
+  unreachableEndpoints(
+    machines: readonly Pick<ListedMachine, 'name' | 'address' | 'role'>[],
+    targets: readonly CaTarget[],
+  ): Promise<readonly UnreachableEndpoint[]>;
   /** The picture on which the engine would decide about this operation, which need not be stored. */
   observe(operation: TalosOperation): Promise<Observation>;
 }
@@ -93,6 +100,7 @@ export function createClusterView({ store, connections, clock, endpoints: given 
     talosCa: async () => (await store.readState()).bundle.talos.certificate,
     issueKubeconfig: (planes) =>
       firstAnswer(planes, (machine) => session.talos(machine, (client) => client.kubeconfig())),
+    unreachableEndpoints: (machines, targets) => unreachableEndpoints({ connections, machines, targets }),
     async observe(operation) {
       return (await observe({ ports, session, identities, memory, operation })).observation;
     },

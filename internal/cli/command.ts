@@ -73,6 +73,13 @@ export const BUNDLE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+/** The option that says what becomes of endpoints that nobody here can try at the end. */
+export const UNREACHABLE_OPTION: OptionSpec = {
+  flags: '--unreachable-endpoints <choice>',
+  summary: 'at the end, hold for endpoints that this host cannot reach to try old credentials, or report them',
+  choices: ['hold', 'report'],
+};
+
 /** The option for the format of the result; the same everywhere. */
 export const OUTPUT_OPTION: OptionSpec = {
   flags: '-o, --output <format>',

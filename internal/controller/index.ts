@@ -7,6 +7,7 @@ export { createIdentities } from './identities.ts';
 export { type ListedMachine, listMachines } from './machines.ts';
 export { createMemory, observe } from './observe.ts';
 export { runningApiServers } from './observe-machine.ts';
+export { type UnreachableEndpoint, unreachableEndpoints } from './observe-refusals.ts';
 export type {
   AuditEntry,
   ClusterState,

@@ -1,3 +1,4 @@
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { Clock } from '../../pkg/clock/index.ts';
 import {
   type CertificateAndKey,
@@ -12,7 +13,7 @@ import type { RefusalProof } from '../rotation/observation.ts';
 import type { IssueLeaf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import { type CaChange, changesOf } from './material.ts';
-import type { ClusterState, Connections, HttpsOutcome } from './ports.ts';
+import type { ClusterState, Connections } from './ports.ts';
 
 /** What the proofs are made with. */
 export interface RefusalInput {
@@ -23,15 +24,28 @@ export interface RefusalInput {
   readonly issueLeaf: IssueLeaf;
 }
 
-type Trial = (machine: ListedMachine, old: CertificateAndKey) => Promise<RefusalProof>;
+/** One attempt at an endpoint of one machine. */
+interface Attempt {
+  readonly connections: Connections;
+  readonly change: CaChange;
+  readonly old: CertificateAndKey;
+  readonly endpoint: Endpoint;
+  readonly machine: ListedMachine;
+}
+
+/** What listens on a port of every machine, or of every control plane, and how it must refuse. */
+interface Endpoint {
+  readonly what: string;
+  readonly on: 'all' | 'controlplane';
+  readonly port: number;
+  readonly alpn: readonly string[];
+  readonly trial: (attempt: Attempt) => Promise<RefusalProof>;
+}
 
 /** Where a certificate of the old CA must be refused, per target. */
 interface Trials {
   readonly profile: (options: { now: number }) => LeafProfile;
-  readonly where: readonly {
-    readonly on: 'all' | 'controlplane';
-    readonly trial: (connections: Connections, change: CaChange) => Trial;
-  }[];
+  readonly where: readonly Endpoint[];
 }
 
 /**
@@ -51,27 +65,94 @@ async function tryEverywhere(input: RefusalInput, change: CaChange): Promise<Ref
     ...trials.profile({ now: input.clock.now() }),
     validityMs: 3_600_000,
   });
-  const runs = trials.where.flatMap(({ on, trial }) =>
-    input.machines
-      .filter((machine) => on === 'all' || machine.role === 'controlplane')
-      .map((machine) => trial(input.connections, change)(machine, old)),
+  const { connections } = input;
+  const runs = trials.where.flatMap((endpoint) =>
+    machinesWith(endpoint, input.machines).map((machine) =>
+      endpoint.trial({ connections, change, old, endpoint, machine }),
+    ),
   );
   return Promise.all(runs);
 }
 
-const TRIALS: Readonly<Record<CaChange['target'], Trials>> = {
+function machinesWith<M extends Located>({ on }: Endpoint, machines: readonly M[]): readonly M[] {
+  return machines.filter((machine) => on === 'all' || machine.role === 'controlplane');
+}
+
+/** Which machine, and where. */
+type Located = Pick<ListedMachine, 'name' | 'address' | 'role'>;
+
+/** What the reachability of endpoints is asked with. */
+export interface ReachabilityInput {
+  readonly connections: Connections;
+  readonly machines: readonly Located[];
+  readonly targets: readonly CaTarget[];
+}
+
+/** A port that this host cannot reach. */
+export interface UnreachableEndpoint {
+  readonly port: number;
+  /** `etcd of cp1 (10.0.0.1:2379): why` */
+  readonly text: string;
+}
+
+/**
+ * The endpoints of these targets that this host cannot reach now. Shows no certificate and trusts none: whatever
+ * speaks TLS there is reachable. For the plan, so that nobody learns of a closed port
+ * in Finalizing.
+ */
+export async function unreachableEndpoints({
+  connections,
+  machines,
+  targets,
+}: ReachabilityInput): Promise<UnreachableEndpoint[]> {
+  const asked = new Map<string, Promise<UnreachableEndpoint | undefined>>();
+  for (const endpoint of targets.flatMap((target) => TRIALS[target].where)) {
+    for (const machine of machinesWith(endpoint, machines)) {
+      const { address: host } = machine;
+      const { port, alpn } = endpoint;
+      // Two targets may ask at the same port.
+      if (asked.has(`${host} ${port}`)) continue;
+      const probe = connections.probeTls({ host, port, alpn, trust: [] });
+      asked.set(
+        `${host} ${port}`,
+        probe.then((found) =>
+          isUnreachable(found) ? { port, text: `${placeOf(endpoint, machine)}: ${found.detail}` } : undefined,
+        ),
+      );
+    }
+  }
+  const found = await Promise.all(asked.values());
+  return found.filter((each) => each !== undefined);
+}
+
+/** No connection came about, or nothing was served over it: a port that is closed, or filtered on the way. */
+function isUnreachable({ verdict, chain }: TlsProbe): boolean {
+  return verdict === 'unreachable' || (verdict === 'timeout' && chain.length === 0);
+}
+
+function placeOf({ what, port }: Endpoint, { name, address }: Located): string {
+  return `${what} of ${name} (${address}:${port})`;
+}
+
+const TRIALS: Readonly<Record<CaTarget, Trials>> = {
   talos: {
     profile: talosAdminProfile,
     where: [
-      { on: 'all', trial: clientRefused('apid', 50_000, ['h2']) },
-      { on: 'controlplane', trial: serverRefused('trustd', 50_001, ['h2']) },
+      { what: 'apid', on: 'all', port: 50_000, alpn: ['h2'], trial: clientRefused },
+      { what: 'trustd', on: 'controlplane', port: 50_001, alpn: ['h2'], trial: serverRefused },
     ],
   },
   kubernetes: {
     profile: kubernetesAdminProfile,
     where: [
-      { on: 'controlplane', trial: requestRefused('kube-apiserver', 6443, '/api/v1/namespaces/default') },
-      { on: 'all', trial: requestRefused('kubelet', 10_250, '/pods') },
+      {
+        what: 'kube-apiserver',
+        on: 'controlplane',
+        port: 6443,
+        alpn: [],
+        trial: requestRefused('/api/v1/namespaces/default'),
+      },
+      { what: 'kubelet', on: 'all', port: 10_250, alpn: [], trial: requestRefused('/pods') },
     ],
   },
   etcd: {
@@ -79,16 +160,19 @@ const TRIALS: Readonly<Record<CaChange['target'], Trials>> = {
     where: [
       // gRPC alone: Talos gives HTTP/1.1 a port of its own (`--listen-client-http-urls`), and a client that offers no
       // HTTP/2 is hung up on here, whoever it is.
-      { on: 'controlplane', trial: clientRefused('etcd', 2379, ['h2']) },
-      { on: 'controlplane', trial: clientRefused('etcd peers', 2380, []) },
+      { what: 'etcd', on: 'controlplane', port: 2379, alpn: ['h2'], trial: clientRefused },
+      { what: 'etcd peers', on: 'controlplane', port: 2380, alpn: [], trial: clientRefused },
     ],
   },
   'kubernetes-aggregator': {
     profile: frontProxyClientProfile,
     where: [
       {
+        what: 'kube-apiserver as front proxy',
         on: 'controlplane',
-        trial: requestRefused('kube-apiserver as front proxy', 6443, '/api/v1/namespaces/default', {
+        port: 6443,
+        alpn: [],
+        trial: requestRefused('/api/v1/namespaces/default', {
           'X-Remote-User': 'ichor-probe',
           'X-Remote-Group': 'system:masters',
         }),
@@ -98,44 +182,37 @@ const TRIALS: Readonly<Record<CaChange['target'], Trials>> = {
 };
 
 /** The server must refuse the old client certificate in TLS. */
-function clientRefused(what: string, port: number, alpn: readonly string[]) {
-  return (connections: Connections, change: CaChange): Trial =>
-    async ({ name, address }, old) => {
-      const trust = [change.new.certificate];
-      const outcome = await connections.probeTls({ host: address, port, trust, credentials: old, alpn });
-      return proofOf(`old client certificate at ${what} of ${name} (${address}:${port})`, outcome, 'untrusted-client');
-    };
+async function clientRefused({ connections, change, old, endpoint, machine }: Attempt): Promise<RefusalProof> {
+  const { port, alpn } = endpoint;
+  const trust = [change.new.certificate];
+  const outcome = await connections.probeTls({ host: machine.address, port, trust, credentials: old, alpn });
+  return proofOf(`old client certificate at ${placeOf(endpoint, machine)}`, outcome, 'untrusted-client');
 }
 
 /** We must refuse the server when we trust the old CA alone: it serves nothing of the old one. */
-function serverRefused(what: string, port: number, alpn: readonly string[]) {
-  return (connections: Connections, change: CaChange): Trial =>
-    async ({ name, address }) => {
-      const outcome = await connections.probeTls({ host: address, port, trust: [change.old.certificate], alpn });
-      return proofOf(
-        `trust in the old CA alone at ${what} of ${name} (${address}:${port})`,
-        outcome,
-        'untrusted-server',
-      );
-    };
+async function serverRefused({ connections, change, endpoint, machine }: Attempt): Promise<RefusalProof> {
+  const { port, alpn } = endpoint;
+  const outcome = await connections.probeTls({ host: machine.address, port, trust: [change.old.certificate], alpn });
+  return proofOf(`trust in the old CA alone at ${placeOf(endpoint, machine)}`, outcome, 'untrusted-server');
 }
 
 /** The server must answer 401 to the old client certificate, or refuse it in TLS. */
-function requestRefused(what: string, port: number, path: string, headers: Readonly<Record<string, string>> = {}) {
-  return (connections: Connections): Trial =>
-    async ({ name, address }, old) => {
-      const outcome: HttpsOutcome = await connections.probeHttps({ address, port, path, credentials: old, headers });
-      const about = `old client certificate at ${what} of ${name} (${address}:${port})`;
-      if (outcome.kind === 'unreachable') return { what: about, outcome: 'unknown', message: outcome.message };
-      if (outcome.kind === 'untrusted-client') return { what: about, outcome: 'refused', message: outcome.message };
-      // 401: not authenticated. Anything else means that the certificate said who we are.
-      const refused = outcome.status === 401;
-      return { what: about, outcome: refused ? 'refused' : 'accepted', message: `HTTP ${outcome.status}` };
-    };
+function requestRefused(path: string, headers: Readonly<Record<string, string>> = {}) {
+  return async ({ connections, old, endpoint, machine }: Attempt): Promise<RefusalProof> => {
+    const { address } = machine;
+    const outcome = await connections.probeHttps({ address, port: endpoint.port, path, credentials: old, headers });
+    const what = `old client certificate at ${placeOf(endpoint, machine)}`;
+    if (outcome.kind === 'unreachable') return { what, outcome: 'unreachable', message: outcome.message };
+    if (outcome.kind === 'untrusted-client') return { what, outcome: 'refused', message: outcome.message };
+    // 401: not authenticated. Anything else means that the certificate said who we are.
+    const refused = outcome.status === 401;
+    return { what, outcome: refused ? 'refused' : 'accepted', message: `HTTP ${outcome.status}` };
+  };
 }
 
 function proofOf(what: string, outcome: TlsProbe, refusal: 'untrusted-client' | 'untrusted-server'): RefusalProof {
   if (outcome.verdict === refusal) return { what, outcome: 'refused', message: outcome.detail };
   if (outcome.verdict === 'accepted') return { what, outcome: 'accepted', message: 'the connection was accepted' };
-  return { what, outcome: 'unknown', message: `${outcome.verdict}: ${outcome.detail}` };
+  const kind = isUnreachable(outcome) ? 'unreachable' : 'unknown';
+  return { what, outcome: kind, message: `${outcome.verdict}: ${outcome.detail}` };
 }

@@ -167,7 +167,8 @@ export interface StaleWorkload {
 export interface RefusalProof {
   /** For example `talos client certificate at 10.0.0.1:50000`. */
   readonly what: string;
-  readonly outcome: 'refused' | 'accepted' | 'unknown';
+  /** `unreachable`: no connection came about, so nothing was tried. */
+  readonly outcome: 'refused' | 'accepted' | 'unreachable' | 'unknown';
   readonly message: string;
 }
 

@@ -27,9 +27,14 @@ interface Endpoint {
   readonly accepts: readonly string[] | undefined;
 }
 
+function isReachable(world: Pick<World, 'at' | 'closedPorts'>, host: string, port: number): boolean {
+  const machine = world.at(host);
+  return machine?.isUp === true && !machine.isCutOff && !world.closedPorts.includes(port);
+}
+
 function endpointOf(world: World, host: string, port: number): Endpoint | undefined {
   const machine = world.at(host);
-  if (machine === undefined || !machine.isUp || machine.isCutOff) return undefined;
+  if (machine === undefined || !isReachable(world, host, port)) return undefined;
   const { api, plane } = machine;
   const prints = (certificates: readonly Certificate[]): string[] => certificates.map((each) => each.fingerprint);
   if (port === 50_000) return { issuer: api.issuer, accepts: prints(api.accepted) };
@@ -46,6 +51,10 @@ function endpointOf(world: World, host: string, port: number): Endpoint | undefi
 
 function probeTls(world: World<Mint>, options: TlsProbeOptions): TlsProbe {
   const { host, port, trust, credentials } = options;
+  if (port === 10_250 && world.at(host)?.kubelet.isRunning === true && isReachable(world, host, port)) {
+    // A kubelet serves a certificate that it signed itself.
+    return { verdict: 'untrusted-server', detail: 'DEPTH_ZERO_SELF_SIGNED_CERT', chain: [], tookMs: 1 };
+  }
   const endpoint = endpointOf(world, host, port);
   if (endpoint === undefined) {
     return { verdict: 'unreachable', detail: `connect ECONNREFUSED ${host}:${port}`, chain: [], tookMs: 1 };
@@ -65,7 +74,7 @@ function probeHttps(world: World<Mint>, probe: HttpsProbe): HttpsOutcome {
   const machine = world.at(probe.address);
   const issuer = world.mint.issuerOf(probe.credentials.certificate);
   const down: HttpsOutcome = { kind: 'unreachable', message: `connect ECONNREFUSED ${probe.address}:${probe.port}` };
-  if (machine === undefined || !machine.isUp || machine.isCutOff) return down;
+  if (machine === undefined || !isReachable(world, probe.address, probe.port)) return down;
   if (probe.port === 10_250) {
     if (!machine.kubelet.isRunning) return down;
     return { kind: 'answered', status: machine.kubelet.trust.includes(issuer as never) ? 200 : 401 };

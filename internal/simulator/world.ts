@@ -20,6 +20,8 @@ export interface WorldOptions {
   /** `typed` unless given; versions before 1.14 know only `legacy`. */
   readonly shape?: 'legacy' | 'typed';
   readonly timing?: Partial<Timing>;
+  /** Ports of every machine that this host cannot reach, as behind a firewall. */
+  readonly closedPorts?: readonly number[];
   readonly mint: Mint;
 }
 
@@ -41,6 +43,8 @@ export interface Foundation<M extends Issuer> {
   /** Version of Talos on every machine, `1.14.1`. */
   readonly version: string;
   readonly timing: Timing;
+  /** See {@link WorldOptions}. */
+  readonly closedPorts?: readonly number[];
   /** Gets every line of the trace, which is then not kept: for worlds that live long. */
   readonly onTrace?: (line: TraceLine) => void;
 }
@@ -57,6 +61,7 @@ export interface World<M extends Issuer = Issuer> {
   readonly clock: VirtualClock;
   readonly mint: M;
   readonly timing: Timing;
+  readonly closedPorts: readonly number[];
   readonly bundle: SecretsBundle;
   readonly etcd: SimEtcd;
   readonly kubernetes: SimKubernetes;
@@ -102,6 +107,7 @@ export function createWorld(options: WorldOptions): World<Mint> {
     placements,
     version: options.talosVersion ?? '1.14.1',
     timing: { ...MEASURED, ...options.timing },
+    closedPorts: options.closedPorts ?? [],
   });
 }
 
@@ -152,6 +158,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
     clock,
     mint,
     timing: foundation.timing,
+    closedPorts: foundation.closedPorts ?? [],
     bundle,
     etcd: createEtcd({ clock, random: random('etcd'), planes }),
     kubernetes: createKubernetes(),

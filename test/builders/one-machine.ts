@@ -18,6 +18,8 @@ export interface OneMachine {
   readonly applied: readonly { readonly dryRun: boolean }[];
   /** The next so many requests to its API server find nobody. */
   failKubernetes(times: number): void;
+  /** From now on nobody reaches these ports of it. */
+  closePorts(ports: readonly number[]): void;
 }
 
 /** Its address in every talosconfig of the tests. */
@@ -32,6 +34,7 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
   );
   const applied: { dryRun: boolean }[] = [];
   let failures = 0;
+  let closed: readonly number[] = [];
 
   // Read once for each configuration: every call asks.
   let seen:
@@ -145,7 +148,8 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
     };
   }
 
-  const probeTls: Connections['probeTls'] = async ({ credentials, trust }) => {
+  const probeTls: Connections['probeTls'] = async ({ port, credentials, trust }) => {
+    if (closed.includes(port)) return { verdict: 'unreachable', detail: 'ECONNREFUSED', chain: [], tookMs: 1 };
     const serves = await serving();
     const took = { detail: 'as the configuration says', chain: [serves], tookMs: 1 };
     if (!verifyChain(serves, trust, { now: clock.now(), usage: 'server' }).ok)
@@ -165,6 +169,9 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
     applied,
     failKubernetes(times) {
       failures = times;
+    },
+    closePorts(ports) {
+      closed = ports;
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   HANDOFF_ANNOTATION,
   handoffToken,
   type OperationCondition,
+  type OperationSpec,
   pendingStatus,
   ROTATION_FINALIZER,
   type TalosOperation,
@@ -29,6 +30,7 @@ export interface OperationOptions {
   readonly paused?: boolean;
   readonly deleted?: boolean;
   readonly restartWorkloads?: 'Never' | 'Rolling';
+  readonly unreachableEndpoints?: OperationSpec['unreachableEndpoints'];
   readonly annotations?: Readonly<Record<string, string>>;
   readonly conditions?: readonly OperationCondition[];
   readonly status?: Partial<CaRotationStatus>;
@@ -66,6 +68,7 @@ export function anOperation(options: OperationOptions = {}): TalosOperation {
       paused: options.paused ?? false,
       restartWorkloads: options.restartWorkloads ?? 'Never',
       previousBundle: 'Archive',
+      ...(options.unreachableEndpoints && { unreachableEndpoints: options.unreachableEndpoints }),
     },
     status: {
       ...pendingStatus(),

@@ -1,4 +1,11 @@
-import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION, TAKE_OVER_OPTION } from '../command.ts';
+import {
+  BUNDLE_OPTIONS,
+  type Command,
+  DIRECTORY_OPTION,
+  OUTPUT_OPTION,
+  TAKE_OVER_OPTION,
+  UNREACHABLE_OPTION,
+} from '../command.ts';
 
 /** `ichor cluster rotate-ca` */
 export const clusterRotateCa: Command = {
@@ -37,6 +44,7 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
       summary:
         'for rehearsals: watch what must settle for so long (1s to 120s) and not for two minutes; give it again when going on',
     },
+    { ...UNREACHABLE_OPTION, default: 'hold' },
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },

@@ -175,6 +175,24 @@ describe('ichor operation pause and continue', () => {
     assert.equal(on.stdout, 'rotate-1 may go on; no process runs it now; ichor cluster rotate-ca takes it up\n');
   });
 
+  it('lets go of endpoints that nobody here can reach, and says so in the spec alone', async () => {
+    using folder = aClusterFolder();
+    const opened = await store(folder.path, 'Finalizing');
+    const args = ['operation', 'continue', '--dir', folder.path];
+
+    await runInProcess(args);
+    const plain = await opened.readOperation('rotate-1');
+    const report = await runInProcess([...args, '--unreachable-endpoints', 'report']);
+    const reported = await opened.readOperation('rotate-1');
+    const hold = await runInProcess([...args, '--unreachable-endpoints', 'hold']);
+    const wrong = await runInProcess([...args, '--unreachable-endpoints', 'skip']);
+
+    assert.deepEqual([report.code, hold.code, wrong.code], [0, 0, 2]);
+    assert.equal(plain?.spec.unreachableEndpoints, undefined);
+    assert.deepEqual([reported?.spec.unreachableEndpoints, reported?.spec.paused], ['Report', false]);
+    assert.equal((await opened.readOperation('rotate-1'))?.spec.unreachableEndpoints, 'Hold');
+  });
+
   it('need no lock: a process that runs the rotation does not stand in the way', async () => {
     using folder = aClusterFolder();
     const opened = await store(folder.path, 'Issuing');

@@ -1,10 +1,12 @@
-import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { OperationSpec, TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { type EmbeddedStore, StaleOperationError } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { holderOf, openCluster } from '../open-cluster.ts';
 import { findOperation, isUnderWay } from '../operations.ts';
+import { unreachableOf } from '../rotate/request.ts';
 
 /** `ichor operation pause` and `ichor operation continue`: both may be said twice. */
 export async function setPaused(invocation: Invocation, paused: boolean): Promise<ExitName> {
@@ -17,7 +19,7 @@ export async function setPaused(invocation: Invocation, paused: boolean): Promis
       `the operation ${name} is over (${found.status.phase}); there is nothing to ${paused ? 'pause' : 'continue'}`,
     );
   }
-  const changed = await write(cluster.store, name, paused);
+  const changed = await write(cluster.store, name, { paused, ...unreachableOf(invocation.options) });
   const holder = await holderOf(cluster.store);
   const next =
     holder === undefined
@@ -30,12 +32,15 @@ export async function setPaused(invocation: Invocation, paused: boolean): Promis
   return 'ok';
 }
 
-async function write(store: EmbeddedStore, name: string, paused: boolean): Promise<TalosOperation> {
+type Change = Pick<OperationSpec, 'paused' | 'unreachableEndpoints'>;
+
+async function write(store: EmbeddedStore, name: string, change: Change): Promise<TalosOperation> {
   for (;;) {
     const operation = await findOperation(store, name);
-    if (operation.spec.paused === paused) return operation;
+    const spec = { ...operation.spec, ...change };
+    if (isDeepStrictEqual(spec, operation.spec)) return operation;
     try {
-      return await store.updateOperation(operation, { spec: { paused } });
+      return await store.updateOperation(operation, { spec: change });
     } catch (error) {
       // The engine wrote in between.
       if (!(error instanceof StaleOperationError)) throw error;

@@ -13,6 +13,8 @@ export interface Completion {
   readonly name: string;
   readonly uid: string;
   readonly tookMs: number | undefined;
+  /** What it ended with; names what could not be tried. */
+  readonly message: string;
   readonly certificates: TalosOperation['status']['caRotation']['certificates'];
   readonly machines: readonly MachineFingerprints[];
 }
@@ -20,13 +22,14 @@ export interface Completion {
 /** What the last look saw of a rotation that is done. */
 export function completionOf(operation: TalosOperation | undefined, observation: Observation | undefined): Completion {
   const { certificates, targets } = operation?.status.caRotation ?? { certificates: [], targets: [] };
-  const { completedAt } = operation?.status ?? {};
+  const { completedAt, message = '' } = operation?.status ?? {};
   const created = operation?.metadata.creationTimestamp;
   return {
     name: operation?.metadata.name ?? '',
     uid: operation?.metadata.uid ?? '',
     tookMs:
       completedAt === undefined || created === undefined ? undefined : Date.parse(completedAt) - Date.parse(created),
+    message,
     certificates,
     machines: (observation?.machines ?? []).map(({ name, talos }) => ({
       machine: name,
@@ -58,9 +61,10 @@ export function trustedBy(pki: PkiReading, target: CaTarget): readonly string[] 
 
 /** The report for people: the operation, old and new fingerprints, and what each machine says it trusts now. */
 export function completionText(completion: Completion): string {
-  const { name, uid, tookMs, certificates, machines } = completion;
+  const { name, uid, tookMs, message, certificates, machines } = completion;
   return [
     `rotated: operation ${name} (uid ${uid})${tookMs === undefined ? '' : `, ${duration(tookMs)}`}`,
+    ...(message === '' ? [] : [message]),
     ...certificates.map((each) => `  ${each.name}: ${short(each.old)} -> ${short(each.new)}`),
     'each machine says that it trusts:',
     ...machines.map(({ machine, fingerprints }) => {

@@ -7,6 +7,7 @@ import {
   type TalosAccessSecret,
 } from '../../../pkg/kube/index.ts';
 import { type Certificate, verifyChain } from '../../../pkg/pki/index.ts';
+import type { Observation } from '../../rotation/observation.ts';
 import { type Plan, planOf } from '../../rotation/plan.ts';
 import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
@@ -45,7 +46,16 @@ export async function lookAtPlan(view: ClusterView, request: RotateRequest, now:
   const observation = await view.observe(draftOperation(specOf(request), now));
   const plan = planOf(observation, settingsOf(request));
   const { warnings, podsToRestart } = await clientsOf(view, request.targets);
-  const value = { ...plan, warnings: [...settleWarning(request), ...plan.warnings, ...warnings], podsToRestart };
+  const value = {
+    ...plan,
+    warnings: [
+      ...settleWarning(request),
+      ...plan.warnings,
+      ...(await closedPorts(view, observation.machines, request)),
+      ...warnings,
+    ],
+    podsToRestart,
+  };
   const { blocker } = plan;
   return {
     value,
@@ -59,6 +69,36 @@ function settleWarning({ settleMs }: RotateRequest): string[] {
   if (settleMs === undefined) return [];
   return [
     `For rehearsals only: settles are ${settleMs / 1000} s instead of 120 s (--settle). Extension API servers may not have read the new aggregator CA by then, and an API server that starts late may undo the reset of extension-apiserver-authentication unseen.`,
+  ];
+}
+
+/** Where etcd serves its clients and its peers. */
+const ETCD_PORTS: readonly number[] = [2379, 2380];
+
+/** Where the proof of the end cannot be made from here: better known before the point of no return. */
+async function closedPorts(
+  view: ClusterView,
+  machines: Observation['machines'],
+  { targets, unreachableEndpoints }: RotateRequest,
+): Promise<string[]> {
+  // A machine that is away as a whole is said by the gates.
+  const found = await view.unreachableEndpoints(
+    machines.filter(({ talos }) => talos.known),
+    targets,
+  );
+  if (found.length === 0) return [];
+  const then =
+    unreachableEndpoints === 'Report'
+      ? 'They are reported at the end as not tried.'
+      : 'The rotation will hold for them in Finalizing: open these ports to this host, or give --unreachable-endpoints report.';
+  const isEtcdHidden = targets.includes('etcd') && found.some(({ port }) => ETCD_PORTS.includes(port));
+  return [
+    `That old credentials are refused cannot be tried from this host at ${found.map(({ text }) => text).join('; ')}. ${then}`,
+    ...(isEtcdHidden
+      ? [
+          'This host cannot see what etcd serves: control planes are rebooted after Issuing as well, three times in all.',
+        ]
+      : []),
   ];
 }
 

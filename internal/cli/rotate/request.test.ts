@@ -76,4 +76,14 @@ describe('specOf', () => {
       previousBundle: 'Remove',
     });
   });
+
+  it.each([
+    ['report', 'Report'],
+    ['hold', 'Hold'],
+    [undefined, undefined],
+  ])('writes what becomes of unreachable endpoints: %s', (unreachableEndpoints, expected) => {
+    const spec = specOf(readRequest({ ca: 'etcd', unreachableEndpoints }));
+
+    assert.equal(spec.unreachableEndpoints, expected);
+  });
 });

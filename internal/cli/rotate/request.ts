@@ -20,6 +20,8 @@ export interface RotateRequest {
   readonly dryRun: boolean;
   readonly restartWorkloads: OperationSpec['restartWorkloads'];
   readonly previousBundle: OperationSpec['previousBundle'];
+  /** What becomes of endpoints that cannot be tried at the end; absent: they are held for. */
+  readonly unreachableEndpoints?: OperationSpec['unreachableEndpoints'];
   /** How long things are watched that must stay as they are; absent: the two minutes of the design. */
   readonly settleMs?: number;
 }
@@ -46,8 +48,15 @@ export function readRequest(options: OptionValues): RotateRequest {
     dryRun: flag(options, 'dryRun'),
     restartWorkloads: flag(options, 'restartWorkloads') ? 'Rolling' : 'Never',
     previousBundle: text(options, 'previousBundle') === 'remove' ? 'Remove' : 'Archive',
+    ...unreachableOf(options),
     ...settleOf(text(options, 'settle')),
   };
+}
+
+/** What `--unreachable-endpoints` says; nothing where it is not given. */
+export function unreachableOf(options: OptionValues): Pick<OperationSpec, 'unreachableEndpoints'> {
+  const choice = text(options, 'unreachableEndpoints');
+  return choice === undefined ? {} : { unreachableEndpoints: choice === 'report' ? 'Report' : 'Hold' };
 }
 
 /** The settings of the engine for what was asked; the design's where nothing else was. */
@@ -76,5 +85,6 @@ export function specOf(request: RotateRequest): OperationSpec {
     paused: false,
     restartWorkloads: request.restartWorkloads,
     previousBundle: request.previousBundle,
+    ...(request.unreachableEndpoints !== undefined && { unreachableEndpoints: request.unreachableEndpoints }),
   };
 }

@@ -134,6 +134,22 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
   });
 
+  it('says in the plan which ports are closed to the proof of the end, and lets it end where that was asked for', async () => {
+    using folder = aClusterFolder();
+    const { run, store, machine } = await aCluster(folder);
+    machine.closePorts([50_001]);
+    const where = `trustd of cp1 (${ONE_ADDRESS}:50001): ECONNREFUSED`;
+
+    const held = await run(ROTATE, { answers: [false] });
+    const done = await run([...ROTATE, '--yes', '--follow', '--unreachable-endpoints', 'report']);
+
+    assert.ok(held.stdout.includes(`cannot be tried from this host at ${where}. The rotation will hold`), held.stdout);
+    assert.ok(done.stdout.includes(`${where}. They are reported at the end as not tried.`), done.stdout);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, /not tried, because it could not be reached: trust in the old CA alone at trustd of cp1/);
+    assert.equal((await store.listOperations())[0]?.spec.unreachableEndpoints, 'Report');
+  });
+
   it('has the machine check every stage in a dry run, and leaves no trace', async () => {
     using folder = aClusterFolder();
     const { run, machine } = await aCluster(folder);

@@ -61,6 +61,45 @@ describe('Finalizing', () => {
     });
   });
 
+  it('holds for an endpoint that cannot be reached, and lets go of it only where that was asked for and nothing of ours restarts', () => {
+    const refusals = [apid, { ...etcd, outcome: 'unreachable', message: 'connect ETIMEDOUT' }] as const;
+    const waiting = { status: { stageStartedAt: ago(179) } };
+    const settled = { status: { stageStartedAt: ago(180) } };
+    const report = { unreachableEndpoints: 'Report' } as const;
+    const held = { reason: 'ProvingRefusal', message: 'etcd client certificate at 10.0.0.2:2379: connect ETIMEDOUT' };
+
+    expect(decide(finalizing({ refusals, ...settled }))).toMatchObject({ kind: 'blocked', ...held });
+    expect(decide(finalizing({ refusals, ...settled, unreachableEndpoints: 'Hold' }))).toMatchObject({
+      kind: 'blocked',
+      ...held,
+    });
+    expect(decide(finalizing({ refusals, ...waiting, ...report }))).toMatchObject({ kind: 'wait', ...held });
+    expect(decide(finalizing({ refusals, ...settled, ...report }))).toEqual({
+      kind: 'act',
+      effect: { kind: 'enter-stage', stage: 'Done' },
+      reason: 'Completed',
+      message:
+        'talos, etcd: nothing is left on the old certificate authorities; not tried, because it could not be reached: etcd client certificate at 10.0.0.2:2379: connect ETIMEDOUT',
+    });
+  });
+
+  it('never lets go of an answer that is neither yes nor no, nor of one that is yes', () => {
+    const silent = { ...etcd, outcome: 'unreachable', message: 'connect ETIMEDOUT' } as const;
+    const options = { status: { stageStartedAt: ago(999) }, unreachableEndpoints: 'Report' } as const;
+
+    expect(
+      decide(finalizing({ ...options, refusals: [silent, { ...etcd, outcome: 'unknown', message: 'closed: ' }] })),
+    ).toMatchObject({
+      kind: 'blocked',
+      reason: 'ProvingRefusal',
+      message: 'etcd client certificate at 10.0.0.2:2379: closed: ',
+    });
+    expect(decide(finalizing({ ...options, refusals: [silent, { ...etcd, outcome: 'accepted' }] }))).toMatchObject({
+      kind: 'blocked',
+      reason: 'OldCredentialAccepted',
+    });
+  });
+
   it('leaves nothing cordoned that it cordoned', () => {
     const except = { cp2: { node: { cordoned: true, cordonedByUs: true } }, w1: { node: { cordoned: true } } };
 

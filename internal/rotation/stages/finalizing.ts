@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { blockedBy, type Decision, waitFor } from '../decision.ts';
 import { hold } from '../hold.ts';
+import type { RefusalProof } from '../observation.ts';
 import { pass } from '../pass.ts';
 import { roll } from '../roll.ts';
 import { proved, type Stage, settled } from './stage.ts';
@@ -33,10 +34,17 @@ function oldCredentialsRefused(context: Context): Decision | undefined {
       message: `${accepted.what}: ${accepted.message}; expected it to be refused`,
     });
   }
-  const unknown = refusals.find((proof) => proof.outcome === 'unknown');
-  return unknown === undefined
-    ? undefined
-    : hold(context, { reason: 'ProvingRefusal', message: `${unknown.what}: ${unknown.message}` });
+  const unknown = refusals.find((proof) => proof.outcome === 'unknown') ?? untried(context)[0];
+  if (unknown === undefined) return undefined;
+  const decision = hold(context, { reason: 'ProvingRefusal', message: `${unknown.what}: ${unknown.message}` });
+  // A restart of ours ends by itself; what cannot be reached after that is let go only where somebody said so.
+  const isReported = context.observation.operation.spec.unreachableEndpoints === 'Report';
+  return unknown.outcome === 'unreachable' && decision.kind === 'blocked' && isReported ? undefined : decision;
+}
+
+/** Endpoints of which nobody here can say whether they refuse the old credentials. */
+function untried({ observation }: Context): readonly RefusalProof[] {
+  return observation.refusals?.filter((proof) => proof.outcome === 'unreachable') ?? [];
 }
 
 function uncordonLeftovers(context: Context): Decision | undefined {
@@ -54,10 +62,14 @@ function uncordonLeftovers(context: Context): Decision | undefined {
 
 /** Done is written first; the record goes after it, so that a crash between the two is only finished again. */
 function complete(context: Context): Decision {
+  const names = context.targets.map((target) => target.name).join(', ');
+  const left = untried(context).map(({ what, message }) => `${what}: ${message}`);
   return {
     kind: 'act',
     effect: { kind: 'enter-stage', stage: 'Done' },
     reason: 'Completed',
-    message: `${context.targets.map((target) => target.name).join(', ')}: nothing is left on the old certificate authorities`,
+    message: `${names}: nothing is left on the old certificate authorities${
+      left.length === 0 ? '' : `; not tried, because it could not be reached: ${left.join('; ')}`
+    }`,
   };
 }
