@@ -12,6 +12,7 @@ import {
   readLease,
   readTalosAccess,
   readWorkload,
+  restartAskedAt,
   rolloutState,
   type StalePods,
   type WorkloadName,
@@ -126,7 +127,7 @@ async function readStale(client: KubeClient, operation: TalosOperation, publishe
     stale.map(async (each) => {
       const workload = asks ? workloadOf(each) : undefined;
       const common = { owner: ownerText(each), pods: each.pods.length, restartable: each.restartable };
-      return { ...common, ...(workload === undefined ? { restarting: false } : await readRollout(client, workload)) };
+      return { ...common, ...(workload === undefined ? {} : await readRollout(client, workload)) };
     }),
   );
 }
@@ -135,14 +136,18 @@ async function readStale(client: KubeClient, operation: TalosOperation, publishe
 async function readRollout(
   client: KubeClient,
   workload: WorkloadName,
-): Promise<Pick<StaleWorkload, 'restarting' | 'heldBy'>> {
+): Promise<Pick<StaleWorkload, 'restart' | 'heldBy'>> {
   const object = await readWorkload(client, workload);
   const why = whyNotRestartable(object);
-  if (why !== undefined) return { restarting: false, heldBy: why };
-  if (!rolloutState(workload.kind, object).done) return { restarting: true };
+  if (why !== undefined) return { heldBy: why };
+  const rollout = rolloutState(workload.kind, object);
+  if (!rollout.done) {
+    const since = restartAskedAt(object);
+    return { restart: { message: rollout.message, ...(since !== undefined && { since }) } };
+  }
   const budget = await exhaustedBudget(client, workload.namespace, object);
-  if (budget === undefined) return { restarting: false };
-  return { restarting: false, heldBy: `PodDisruptionBudget ${budget.name}: ${budget.message}` };
+  if (budget === undefined) return {};
+  return { heldBy: `PodDisruptionBudget ${budget.name}: ${budget.message}` };
 }
 
 function workloadOf({ owner, namespace, name }: StalePods): WorkloadName | undefined {

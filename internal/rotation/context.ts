@@ -21,6 +21,8 @@ export interface Settings {
   readonly quiescenceMarginMs: number;
   /** How long an abandoned rotation waits for machines that the new CAs cannot be taken back from. */
   readonly abandonPatienceMs: number;
+  /** How long the restart of a workload may take before it counts as held. */
+  readonly rolloutDeadlineMs: number;
   /** How many workers are told at once, after the canary. */
   readonly workersAtOnce: number;
   /** How many workloads are restarted at once. */
@@ -37,6 +39,7 @@ export const DEFAULT_SETTINGS: Settings = {
   graceMs: 180_000,
   quiescenceMarginMs: 10_000,
   abandonPatienceMs: 300_000,
+  rolloutDeadlineMs: 1_200_000,
   workersAtOnce: 5,
   restartsAtOnce: 2,
 };

@@ -157,10 +157,18 @@ export interface StaleWorkload {
   readonly pods: number;
   /** Whether a rollout can restart it (Deployment, StatefulSet, DaemonSet). */
   readonly restartable: boolean;
-  /** Whether a restart of it is under way. */
-  readonly restarting: boolean;
+  /** The restart of it that is under way; absent where none is. */
+  readonly restart?: RolloutReading;
   /** Why a restart asked for now would replace nothing, in one clause; absent where it would. */
   readonly heldBy?: string;
+}
+
+/** A rollout that is not over. */
+export interface RolloutReading {
+  /** What is missing, with numbers. */
+  readonly message: string;
+  /** When it was asked for, ms since the epoch; absent where another change of the workload began it. */
+  readonly since?: number;
 }
 
 /** The outcome of trying one old credential at one endpoint. */

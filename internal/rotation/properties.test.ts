@@ -143,7 +143,7 @@ const situation = fc.record({
       { authentication: { known: true, value: { present: false } } },
       { authentication: { known: true, value: { present: true, uid: 'uid-1', requestheader: [], client: [] } } },
       {
-        stalePods: { known: true, value: [{ owner: 'a/Deployment/b', pods: 1, restartable: true, restarting: false }] },
+        stalePods: { known: true, value: [{ owner: 'a/Deployment/b', pods: 1, restartable: true }] },
       },
       { unreadyControlPlanePods: { known: true, value: ['kube-scheduler-cp1'] } },
       { rootCa: { known: true, value: { total: 3, stale: ['default'] } } },

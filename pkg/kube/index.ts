@@ -78,6 +78,7 @@ export {
   exhaustedBudget,
   type RolloutState,
   readWorkload,
+  restartAskedAt,
   restartWorkload,
   rolloutState,
   type WorkloadName,

@@ -117,7 +117,12 @@ export interface WorkloadObject extends KubeObject {
     readonly selector?: LabelSelector;
     readonly strategy?: { readonly type?: string };
     readonly updateStrategy?: { readonly type?: string };
-    readonly template: { readonly metadata?: { readonly labels?: Readonly<Record<string, string>> } };
+    readonly template: {
+      readonly metadata?: {
+        readonly labels?: Readonly<Record<string, string>>;
+        readonly annotations?: Readonly<Record<string, string>>;
+      };
+    };
   };
   readonly status?: {
     readonly observedGeneration?: number;

@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { aMeta, aWorkload } from '../../test/builders/kube-objects.ts';
 import { type Answer, aStatus, type SeenRequest, startKubeServer } from '../../test/builders/kube-server.ts';
 import { createManualClock, passTime } from '../../test/builders/manual-clock.ts';
-import { type RestartOutcome, restartWorkloads, rolloutState, selects, whyNotRestartable } from './index.ts';
+import {
+  type RestartOutcome,
+  restartAskedAt,
+  restartWorkloads,
+  rolloutState,
+  selects,
+  whyNotRestartable,
+} from './index.ts';
 
 describe('a rollout', () => {
   it('is done when every pod is new and available', () => {
@@ -25,6 +32,15 @@ describe('a rollout', () => {
       done: false,
       message: '3 of 4 new pods are available',
     });
+  });
+
+  it('says when it was asked for, and nothing where another change began it', () => {
+    const annotations = { 'kubectl.kubernetes.io/restartedAt': '2026-11-05T12:00:00Z' };
+
+    expect(restartAskedAt(aWorkload('web', { spec: { template: { metadata: { annotations } } } }))).toBe(
+      Date.UTC(2026, 10, 5, 12),
+    );
+    expect(restartAskedAt(aWorkload('web'))).toBeUndefined();
   });
 
   it('of a workload without pods is done', () => {

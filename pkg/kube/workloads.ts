@@ -2,7 +2,7 @@ import { type CallOptions, type KubeClient, pathOf } from './client.ts';
 import { listAll } from './lists.ts';
 import type { DisruptionBudgetObject, WorkloadObject } from './objects.ts';
 import { selects } from './selectors.ts';
-import { toTime } from './times.ts';
+import { parseTime, toTime } from './times.ts';
 
 /** A workload whose pods can be replaced by a new rollout. */
 export interface WorkloadName {
@@ -20,6 +20,7 @@ export type RolloutState =
       readonly message: string;
     };
 
+const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt';
 const PLURAL = { Deployment: 'deployments', StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' } as const;
 
 /** Reads a workload. KubeError `not-found` when it is gone. */
@@ -49,11 +50,16 @@ export async function restartWorkload(
   return await client.request<WorkloadObject>({
     method: 'PATCH',
     path: pathFor(of),
-    body: { spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': toTime(at) } } } } },
+    body: { spec: { template: { metadata: { annotations: { [RESTARTED_AT]: toTime(at) } } } } },
     contentType: 'application/merge-patch+json',
     doing: `restart the ${of.kind} ${of.namespace}/${of.name}`,
     ...options,
   });
+}
+
+/** When a rollout was last asked for, by us or by kubectl, in ms since the epoch; `undefined` where it never was. */
+export function restartAskedAt({ spec }: WorkloadObject): number | undefined {
+  return parseTime(spec.template.metadata?.annotations?.[RESTARTED_AT]);
 }
 
 /** Why a restart would not replace pods by itself, in one clause; `undefined` when it would. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Fingerprint } from '../../../pkg/pki/index.ts';
-import { aCondition, ago, anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { aCondition, ago, anObservation, NOW, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { NEW, OLD, print } from '../../../test/builders/rotation-material.ts';
 import { decide } from '../decide.ts';
-import type { AuthenticationReading, Observation } from '../observation.ts';
+import type { AuthenticationReading, Observation, StaleWorkload } from '../observation.ts';
 
 const AGGREGATOR = 'kubernetes-aggregator';
 
@@ -240,10 +240,10 @@ describe('before the old Kubernetes CA is dropped', () => {
     });
   });
 
-  const web = { owner: 'default/Deployment/web', pods: 3, restartable: true, restarting: false };
-  const db = { owner: 'default/StatefulSet/db', pods: 1, restartable: true, restarting: false };
-  const bare = { owner: 'default/Pod/debug', pods: 1, restartable: false, restarting: false };
-  const stale = (...value: (typeof web)[]) => ({ stalePods: { known: true as const, value } });
+  const web: StaleWorkload = { owner: 'default/Deployment/web', pods: 3, restartable: true };
+  const db: StaleWorkload = { owner: 'default/StatefulSet/db', pods: 1, restartable: true };
+  const bare: StaleWorkload = { owner: 'default/Pod/debug', pods: 1, restartable: false };
+  const stale = (...value: StaleWorkload[]) => ({ stalePods: { known: true as const, value } });
 
   it('workloads of before are left alone unless asked for', () => {
     expect(decide(issuing(stale(web)))).toMatchObject({ effect: { kind: 'enter-stage', stage: 'Dropping' } });
@@ -260,12 +260,18 @@ describe('before the old Kubernetes CA is dropped', () => {
 
   it('a second one may be restarted beside the first, a third may not', () => {
     const cron = { ...db, owner: 'default/DaemonSet/log' };
-    const going = { ...web, restarting: true };
+    const going = { ...web, restart: { message: '1 of 3 pods are new' } };
 
     expect(decide(issuing(stale(going, db, cron), { restartWorkloads: 'Rolling' }))).toMatchObject({
       effect: { kind: 'restart-workload', owner: 'default/StatefulSet/db' },
     });
-    expect(decide(issuing(stale(going, { ...db, restarting: true }, cron), { restartWorkloads: 'Rolling' }))).toEqual({
+    expect(
+      decide(
+        issuing(stale(going, { ...db, restart: { message: '0 of 1 pods are new' } }, cron), {
+          restartWorkloads: 'Rolling',
+        }),
+      ),
+    ).toEqual({
       kind: 'wait',
       reason: 'RestartingWorkloads',
       message: 'restarting default/Deployment/web, default/StatefulSet/db; 3 workloads left',
@@ -280,7 +286,7 @@ describe('before the old Kubernetes CA is dropped', () => {
     expect(decide(issuing(stale(paused, onDelete, db), { restartWorkloads: 'Rolling' }))).toMatchObject({
       effect: { kind: 'restart-workload', owner: 'default/StatefulSet/db' },
     });
-    const going = { ...db, restarting: true };
+    const going = { ...db, restart: { message: '0 of 1 pods are new' } };
     expect(decide(issuing(stale(paused, going), { restartWorkloads: 'Rolling' }))).toMatchObject({ kind: 'wait' });
   });
 
@@ -292,6 +298,35 @@ describe('before the old Kubernetes CA is dropped', () => {
         'pods that started with the old root CA cannot be restarted: default/Deployment/app (its rollouts are paused), default/DaemonSet/cni (it replaces a pod only when somebody deletes it); expected their owners to replace these pods',
       recheckAfterMs: 30_000,
     });
+  });
+
+  it('a restart that does not end in twenty minutes makes room for the others, and is named when they are done', () => {
+    const asked = (secondsAgo: number) => ({ message: '1 of 3 pods are new', since: NOW - secondsAgo * 1000 });
+    const publishedFor = (seconds: number): ObservationOptions => ({
+      restartWorkloads: 'Rolling',
+      conditions: [aCondition('RootCaPublished', 'True', seconds)],
+    });
+    const rolling = publishedFor(1200);
+    const going = { ...web, restart: asked(1199) };
+    const stuck = { ...web, restart: asked(1200) };
+    const foreign = { ...db, restart: { message: '0 of 1 new pods are available' } };
+
+    expect(decide(issuing(stale(going, foreign), rolling))).toMatchObject({
+      kind: 'wait',
+      message: 'restarting default/Deployment/web; 2 workloads left',
+    });
+    expect(decide(issuing(stale(stuck, { ...stuck, owner: 'default/Deployment/api' }, db), rolling))).toMatchObject({
+      effect: { kind: 'restart-workload', owner: 'default/StatefulSet/db' },
+    });
+    expect(decide(issuing(stale(stuck, foreign), rolling))).toEqual({
+      kind: 'blocked',
+      reason: 'RestartingWorkloads',
+      message:
+        'pods that started with the old root CA cannot be restarted: default/Deployment/web (its restart has not ended after 20 minutes: 1 of 3 pods are new), default/StatefulSet/db (its restart has not ended after 20 minutes: 0 of 1 new pods are available); expected their owners to replace these pods',
+      recheckAfterMs: 30_000,
+    });
+    // One that was under way before has twenty minutes from the new root CA on.
+    expect(decide(issuing(stale(stuck, foreign), publishedFor(1199)))).toMatchObject({ kind: 'wait' });
   });
 
   it('pods that nobody can restart do not hold the rotation', () => {

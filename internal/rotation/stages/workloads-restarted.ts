@@ -1,7 +1,8 @@
-import type { Context } from '../context.ts';
+import { type Context, elapsedSince } from '../context.ts';
 import { type Blocker, blockedBy, type Decision, waitFor } from '../decision.ts';
 import { hold } from '../hold.ts';
 import type { StaleWorkload } from '../observation.ts';
+import { conditionOf } from './condition.ts';
 
 /**
  * With `restartWorkloads: Rolling`, the owners of pods that started before the
@@ -15,10 +16,10 @@ export function workloadsRestarted(context: Context): Decision | undefined {
   if (reading === undefined)
     return waitFor({ reason: 'RestartingWorkloads', message: 'listing pods that started with the old root CA' });
   if (!reading.known) return hold(context, { reason: 'KubernetesUnknown', message: `pods: ${reading.message}` });
-  const stale = reading.value.filter((workload) => workload.restartable);
+  const stale = reading.value.filter((workload) => workload.restartable).map((each) => heldWhenOverdue(context, each));
   if (stale.length === 0) return undefined;
-  const restarting = stale.filter((workload) => workload.restarting);
-  const next = stale.find((workload) => !workload.restarting && workload.heldBy === undefined);
+  const restarting = stale.filter(({ restart }) => restart !== undefined);
+  const next = stale.find(({ restart, heldBy }) => restart === undefined && heldBy === undefined);
   if (next === undefined && restarting.length === 0) return blockedBy(held(stale));
   if (next === undefined || restarting.length >= context.settings.restartsAtOnce) {
     return waitFor({
@@ -31,6 +32,26 @@ export function workloadsRestarted(context: Context): Decision | undefined {
     effect: { kind: 'restart-workload', owner: next.owner },
     reason: 'RestartingWorkloads',
     message: `${next.owner}: ${next.pods} pods started with the old root CA; restarting it`,
+  };
+}
+
+/**
+ * A rollout that does not end (an image that cannot be pulled, new pods that never
+ * become ready) makes room for the others and is named in the end. Its time counts
+ * from the request, and from no earlier than the new root CA.
+ */
+function heldWhenOverdue(context: Context, { restart, ...workload }: StaleWorkload): StaleWorkload {
+  if (restart === undefined) return workload;
+  const asked = restart.since === undefined ? Number.POSITIVE_INFINITY : context.observation.now - restart.since;
+  const { rolloutDeadlineMs } = context.settings;
+  if (
+    Math.min(asked, elapsedSince(context, conditionOf(context, 'RootCaPublished')?.lastTransitionTime)) <
+    rolloutDeadlineMs
+  )
+    return { ...workload, restart };
+  return {
+    ...workload,
+    heldBy: `its restart has not ended after ${rolloutDeadlineMs / 60_000} minutes: ${restart.message}`,
   };
 }
 
