@@ -43,7 +43,7 @@ describe('bundlePartsOf', () => {
   });
 
   it('refuses a control plane in the middle of a rotation of etcd', async () => {
-    const [before, after] = [await someMaterial(), await someMaterial()];
+    const [before, after] = [await someMaterial('key2'), await someMaterial('key3')];
     const changes = changesBetween(before, after).filter(({ target }) => target === 'etcd');
     const config = renderStage(aMachineConfig({ material: before }), changes, 'Accepting', { talosVersion: '1.14.1' });
 

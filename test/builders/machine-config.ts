@@ -18,8 +18,20 @@ export interface ClusterMaterial {
   readonly serviceAccount: ServiceAccountKey;
 }
 
-/** Fresh material; the encryption key is a secretbox key of the given name. */
-export async function someMaterial(encryptionKeyName = 'key2'): Promise<ClusterMaterial> {
+const made = new Map<string, Promise<ClusterMaterial>>();
+
+/**
+ * Material by the name of its encryption key, a secretbox key. A name stands for
+ * the same material wherever it is asked for: to make it takes longer than most
+ * tests that use it.
+ */
+export function someMaterial(encryptionKeyName = 'key2'): Promise<ClusterMaterial> {
+  const known = made.get(encryptionKeyName) ?? makeMaterial(encryptionKeyName);
+  made.set(encryptionKeyName, known);
+  return known;
+}
+
+async function makeMaterial(encryptionKeyName: string): Promise<ClusterMaterial> {
   return {
     talos: await aCa('talos'),
     kubernetes: await aCa('kubernetes'),

@@ -37,7 +37,11 @@ const TREE: Readonly<Record<string, string>> = {
     export const inHook = () => (on('hook') ? 'no' : 'yes');
     if (on('load')) throw new Error('cannot be loaded');
   `,
+  'pkg/pki/apart.ts': `
+    (globalThis as any).loads = ((globalThis as any).loads ?? 0) + 1;
+  `,
   'pkg/pki/sums.test.ts': `
+    import './apart.ts';
     import { beforeAll, describe, expect, it } from 'vitest';
     import { count, inHook, sum, two, unseen } from './sums.ts';
     describe('sums', () => {
@@ -67,6 +71,8 @@ interface Seen {
     readonly mutantCoverage: { readonly static: object; readonly perTest: Record<string, object> };
   };
   readonly runs: Record<string, object>;
+  /** How often the file that does not reach what is changed was loaded before it was changed itself. */
+  readonly loads: number;
 }
 
 describe('the test runner of the mutation tests', () => {
@@ -91,15 +97,23 @@ describe('the test runner of the mutation tests', () => {
       load: {},
       'nothing is changed': { id: 'none' },
     };
+    // Right after a change that is passed while sums.ts is loaded.
+    const apart = { testFilter: wanted(['of nothing is nothing']) };
     const script = `
       const { strykerPlugins: [{ factory }] } = await import(${JSON.stringify(RUNNER)});
       const runner = factory();
-      const sandboxFileName = ${JSON.stringify(join(root, 'pkg/pki/sums.ts'))};
-      const dry = structuredClone(await runner.dryRun({ files: [sandboxFileName] }));
+      const run = (file, id, order) => {
+        const sandboxFileName = ${JSON.stringify(root)} + '/pkg/pki/' + file;
+        return runner.mutantRun({ ...order, activeMutant: { id }, sandboxFileName });
+      };
+      const dry = structuredClone(await runner.dryRun({ files: [${JSON.stringify(join(root, 'pkg/pki/sums.ts'))}] }));
       const runs = {};
       for (const [name, { id = name, ...order }] of Object.entries(${JSON.stringify(orders)}))
-        runs[name] = await runner.mutantRun({ ...order, activeMutant: { id }, sandboxFileName });
-      process.stdout.write(JSON.stringify({ dry, runs }));
+        runs[name] = await run('sums.ts', id, order);
+      const { loads } = globalThis;
+      await run('sums.ts', 'constant', {});
+      runs.apart = await run('apart.ts', 'apart', ${JSON.stringify(apart)});
+      process.stdout.write(JSON.stringify({ dry, runs, loads }));
     `;
     const { stdout } = await promisify(execFile)(NODE, ['--input-type=module', '-e', script], { cwd: root });
     seen = JSON.parse(stdout) as Seen;
@@ -146,6 +160,11 @@ describe('the test runner of the mutation tests', () => {
 
     expect(seen.runs.two).toMatchObject(killed);
     expect(seen.runs['two again']).toMatchObject(killed);
+  });
+
+  it('loads anew what reaches the change, nothing else, and leaves nothing of it for the next one', () => {
+    expect(seen.loads).toBe(1);
+    expect(seen.runs.apart).toEqual({ status: 'survived', nrOfTests: 1 });
   });
 
   it('says when nothing notices', () => {

@@ -127,13 +127,22 @@ interface Attempt {
   readonly order: MutantRun;
 }
 
-/** The tests that can notice a mutant, on fresh copies of all modules, until one does. */
+/** The tests that can notice a mutant, on fresh copies of all modules that reach it, until one does. */
 async function mutantRun(shared: Shared, modules: FreshModules, attempt: Attempt): Promise<MutantResult> {
+  // Before: no cache may hide the mutant. After: nothing that was loaded with it may stay.
+  modules.renew(attempt.changed);
+  try {
+    return await runFiles(shared, modules, attempt);
+  } finally {
+    modules.renew(attempt.changed);
+  }
+}
+
+async function runFiles(shared: Shared, modules: FreshModules, attempt: Attempt): Promise<MutantResult> {
   const { files, changed, order } = attempt;
   const { testFilter, hitLimit } = order;
   const isWanted = (file: string) => testFilter === undefined || testFilter.some((id) => id.startsWith(`${file}#`));
   Object.assign(shared, { hitCount: 0, hitLimit });
-  modules.renew();
   let nrOfTests = 0;
   for (const file of nearestFirst(files, changed).filter(isWanted)) {
     const result = await runFile(shared, modules, file, attempt);
