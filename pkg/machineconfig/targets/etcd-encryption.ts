@@ -39,7 +39,7 @@ export const etcdEncryption: TargetRenderer<EncryptionChange> = {
   },
   render(access, change, request) {
     const encryption = readEncryption(access);
-    if (roleOf(access) === 'worker' || encryption === undefined) return [];
+    if (encryption === undefined) return [];
     refuse(access, encryption, change, request);
     if (encryption.shape === 'legacy') return moveToDocument(access, encryption, change, request.stage);
     return concerned(encryption, change).flatMap((rule) => renderRule(access, rule, change, request.stage));

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
   aMachineConfig,
-  base64,
   type ClusterMaterial,
   someMaterial,
   withEncryptionRules,
@@ -41,99 +40,6 @@ const refusalOf = (render: () => unknown) => {
   }
   return undefined;
 };
-
-describe('the service-account key', () => {
-  const typed = () => aMachineConfig({ material: before, shape: 'typed' });
-  const change = (): Change => ({ target: 'service-account', old: before.serviceAccount, new: after.serviceAccount });
-  const print = (material: ClusterMaterial) => `sha256:${material.serviceAccount.fingerprint.slice(0, 16)}`;
-  const render = (config: string, stage: RenderStage) => renderStage(config, [change()], stage, TALOS);
-
-  it('is Foreign where it is neither of the two, in each shape, and where there is none', () => {
-    const expected = `expected the old ${print(before)} or the new ${print(after)}`;
-
-    expect(explainStage(aMachineConfig({ material: other, shape: 'typed' }), change())).toEqual({
-      stage: 'Foreign',
-      reason: `KubeServiceAccountConfig.issuer.privateKey holds the key ${print(other)}; ${expected}`,
-    });
-    expect(explainStage(aMachineConfig({ material: other }), change()).reason).toBe(
-      `cluster.serviceAccount.key holds the key ${print(other)}; ${expected}`,
-    );
-    expect(
-      explainStage(
-        aMachineConfig({ material: before }).replace(base64(before.serviceAccount.privateKey.expose()), '""'),
-        change(),
-      ).reason,
-    ).toBe('no service-account key is there');
-  });
-
-  it('does not concern workers', () => {
-    const worker = aMachineConfig({ material: before, role: 'worker' });
-
-    expect(explainStage(worker, change())).toEqual({ stage: 'NotConcerned' });
-    expect(render(worker, 'Issuing')).toBe(worker);
-    expect(drift(worker, [change()], 'Issuing')).toEqual([]);
-  });
-
-  it('stays in its old field in Dropping, where one key is all there is', () => {
-    const dropped = documents(render(aMachineConfig({ material: before }), 'Dropping'));
-
-    expect(dropped.old.cluster.serviceAccount).toEqual({ key: base64(after.serviceAccount.privateKey.expose()) });
-    expect(dropped).not.toHaveProperty('KubeServiceAccountConfig');
-  });
-
-  it('moves to the document in Accepting with the old key, which still signs', () => {
-    expect(documents(render(aMachineConfig({ material: before }), 'Accepting')).KubeServiceAccountConfig).toMatchObject(
-      {
-        issuer: { privateKey: before.serviceAccount.privateKey.expose() },
-        accepted: { publicKeys: [after.serviceAccount.publicKey] },
-      },
-    );
-  });
-
-  it('keeps public keys that somebody else accepts', () => {
-    const theirs = JSON.stringify(other.serviceAccount.publicKey);
-    const config = `${typed().trimEnd()}\n`.replace(
-      /(kind: KubeServiceAccountConfig\n)/,
-      `$1accepted: {publicKeys: [${theirs}]}\n`,
-    );
-    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
-
-    expect(keys('Accepting')).toEqual([other.serviceAccount.publicKey, after.serviceAccount.publicKey]);
-    expect(keys('Issuing')).toEqual([other.serviceAccount.publicKey, before.serviceAccount.publicKey]);
-    expect(keys('Dropping')).toEqual([other.serviceAccount.publicKey]);
-  });
-
-  it.each(['accepted:', 'accepted: {}', 'accepted: {publicKeys: []}'])('takes "%s" for an empty list', (written) => {
-    const config = typed().replace(/(kind: KubeServiceAccountConfig\n)/, `$1${written}\n`);
-    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted?.publicKeys;
-
-    expect(keys('Accepting')).toEqual([after.serviceAccount.publicKey]);
-    expect(keys('Issuing')).toEqual([before.serviceAccount.publicKey]);
-    expect(keys('Dropping') ?? []).toEqual([]);
-  });
-
-  it('cannot move where no endpoint says who issues the tokens', () => {
-    const config = aMachineConfig({ material: before }).replace(/ {4}controlPlane:\n.*\n/, '');
-
-    expect(refusalOf(() => render(config, 'Accepting'))?.kind).toBe('half-migrated');
-  });
-
-  it('drifts by the key that signs and by the ones that are accepted', () => {
-    const items = (config: string, stage: RenderStage) =>
-      drift(config, [change()], stage).map(({ field, found, expected }) => `${field}: ${found}; ${expected}`);
-    const key = 'KubeServiceAccountConfig.issuer.privateKey';
-    const list = 'KubeServiceAccountConfig.accepted.publicKeys';
-    const old = `old key ${print(before)}`;
-    const fresh = `new key ${print(after)}`;
-
-    expect(items(typed(), 'Issuing')).toEqual([`${key}: ${old}; ${fresh}`, `${list}: an empty list; ${old} accepted`]);
-    expect(items(typed(), 'Accepting')).toEqual([`${list}: an empty list; ${fresh} accepted`]);
-    expect(items(render(typed(), 'Issuing'), 'Dropping')).toEqual([`${list}: ${old}; ${old} gone`]);
-    expect(items(aMachineConfig({ material: other }), 'Dropping')).toEqual([
-      `cluster.serviceAccount.key: other key ${print(other)}; ${fresh}`,
-    ]);
-  });
-});
 
 describe('the key that encrypts objects in etcd', () => {
   const change = (): Change => ({ target: 'etcd-encryption', old: before.encryption, new: after.encryption });
@@ -201,9 +107,18 @@ describe('the key that encrypts objects in etcd', () => {
       'secretbox key4',
       'identity',
     ]);
-    expect(refusalOf(() => render(config, 'Accepting'))?.message).toContain(
-      'the secretbox key key2 writes in no rule, it only reads',
-    );
+    expect(refusalOf(() => render(config, 'Accepting'))).toEqual({
+      kind: 'bad-change',
+      field: 'KubeEtcdEncryptionConfig.config.resources[0]',
+      message:
+        'cp-1, KubeEtcdEncryptionConfig.config.resources[0]: the secretbox key key2 writes in no rule, it only reads; rotate the key that writes, and drop this one when no object names it',
+    });
+  });
+
+  it('does not write behind identity either', () => {
+    const config = withRules([{ identity: {} }, entry(before.encryption)]);
+
+    expect(refusalOf(() => render(config, 'Accepting'))?.message).toContain('the secretbox key key2 writes in no rule');
   });
 
   it('goes from one provider to another and back, with what else the old one holds', () => {
@@ -218,6 +133,9 @@ describe('the key that encrypts objects in etcd', () => {
       ['secretbox key3', 'aescbc key1', 'aescbc key0', 'identity'],
       ['secretbox key3', 'aescbc key0', 'identity'],
     ]);
+    for (const [index, stage] of STAGES.entries()) {
+      expect(render(passed[index] ?? '', stage, switching)).toBe(passed[index]);
+    }
     const [accepting, issuing] = passed;
     expect(render(accepting ?? '', 'Issuing', switching)).toBe(issuing);
     expect(named(render(issuing ?? '', 'Accepting', switching))[0]).toEqual([
@@ -244,6 +162,15 @@ describe('the key that encrypts objects in etcd', () => {
     const switched = createEncryptionKey('aesgcm', 'key9');
     const switching: Change[] = [{ target: 'etcd-encryption', old: before.encryption, new: switched }];
 
+    expect(documents(render(aMachineConfig({ material: before }), 'Accepting')).KubeEtcdEncryptionConfig).toEqual({
+      apiVersion: 'v1alpha1',
+      kind: 'KubeEtcdEncryptionConfig',
+      config: {
+        resources: [
+          { resources: ['secrets'], providers: [entry(before.encryption, after.encryption), { identity: {} }] },
+        ],
+      },
+    });
     expect(accepting).toEqual(['secretbox key2', 'secretbox key3', 'identity']);
     expect(issuing).toEqual(['secretbox key3', 'secretbox key2', 'identity']);
     expect(dropping).toEqual(['secretbox key3', 'identity']);
@@ -252,6 +179,31 @@ describe('the key that encrypts objects in etcd', () => {
       'secretbox key2',
       'identity',
     ]);
+  });
+
+  it('is Foreign, and drifts, where nothing is encrypted at all', () => {
+    const config = aMachineConfig({ material: before }).replace(/ {4}secretboxEncryptionSecret: .*\n/, '');
+
+    expect(explainStage(config, change())).toEqual({
+      stage: 'Foreign',
+      reason: 'no encryption rule holds the old secretbox key key2 or the new secretbox key key3',
+    });
+    expect(drift(config, [change()], 'Dropping')).toEqual([
+      {
+        target: 'etcd-encryption',
+        field: 'KubeEtcdEncryptionConfig',
+        expected: 'secretbox key key3',
+        found: 'neither the old nor the new key',
+      },
+    ]);
+  });
+
+  it('does not concern workers', () => {
+    const worker = aMachineConfig({ material: before, role: 'worker' });
+
+    expect(explainStage(worker, change())).toEqual({ stage: 'NotConcerned' });
+    expect(render(worker, 'Issuing')).toBe(worker);
+    expect(drift(worker, [change()], 'Issuing')).toEqual([]);
   });
 
   it('is refused under the name of the old one, with its place', () => {
@@ -281,6 +233,9 @@ describe('the key that encrypts objects in etcd', () => {
     expect(items(withRules([{ identity: {} }]), 'Accepting')).toEqual([
       'KubeEtcdEncryptionConfig: neither the old nor the new key; secretbox key key2, then secretbox key key3',
     ]);
-    expect(items(withRules([entry(after.encryption)]), 'Dropping')).toEqual([]);
+    expect(items(withRules([entry(after.encryption, other.encryption)]), 'Dropping')).toEqual([]);
+    expect(items(aMachineConfig({ material: before }), 'Dropping')).toEqual([
+      'cluster: secretbox key key2; secretbox key key3',
+    ]);
   });
 });
