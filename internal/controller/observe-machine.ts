@@ -25,7 +25,7 @@ import { authoritiesOf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import type { ClusterState } from './ports.ts';
 import type { Session } from './session.ts';
-import { type ConfigReader, digestOf } from './standing.ts';
+import { type ConfigReader, digestOf, type ReplacedCas } from './standing.ts';
 import { readingOf } from './unknown.ts';
 
 /** Everything that the observation of one machine is made from. */
@@ -34,6 +34,8 @@ export interface MachineInput {
   readonly state: ClusterState;
   readonly machine: ListedMachine;
   readonly configs: ConfigReader;
+  /** What earlier operations have taken out of service. */
+  readonly replaced: ReplacedCas;
   readonly heartbeats: Heartbeats;
   readonly now: number;
   /** Uid of the operation: Nodes that it cordoned carry it. */
@@ -79,7 +81,10 @@ function toNode(node: NodeView, { now, owner, heartbeats }: MachineInput): NodeR
   };
 }
 
-async function readTalos(client: TalosMachine, { machine, state, configs }: MachineInput): Promise<TalosReading> {
+async function readTalos(
+  client: TalosMachine,
+  { machine, state, configs, replaced }: MachineInput,
+): Promise<TalosReading> {
   const isPlane = machine.role === 'controlplane';
   const [version, bootId, active, kept, services, pki, plane] = await Promise.all([
     client.version(),
@@ -91,7 +96,7 @@ async function readTalos(client: TalosMachine, { machine, state, configs }: Mach
     isPlane ? readPlane(client) : undefined,
   ]);
   const text = active.config.expose();
-  const { digest, standing } = configs.read(text, state, `the configuration of ${machine.name}`);
+  const { digest, standing } = configs.read(text, { state, replaced }, `the configuration of ${machine.name}`);
   return {
     version: version.tag.replace(/^v/, ''),
     bootId,

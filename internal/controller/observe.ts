@@ -14,7 +14,7 @@ import { observeRefusals } from './observe-refusals.ts';
 import { createOperationTime, type OperationTime } from './operation-time.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
-import { type ConfigReader, createConfigReader } from './standing.ts';
+import { type ConfigReader, createConfigReader, replacedBy } from './standing.ts';
 
 /** What one run remembers between observations; all of it can be read again. */
 export interface Memory {
@@ -57,9 +57,9 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const list = await listMachines(session, memory.machines, await ports.store.endpoints());
   memory.machines = list.machines;
   const now = ports.clock.now();
-  const others = (await ports.store.listOperations())
-    .filter((each) => isOther(each, operation))
-    .map((each) => each.metadata.name);
+  const operations = await ports.store.listOperations();
+  const others = operations.filter((each) => isOther(each, operation)).map((each) => each.metadata.name);
+  const replaced = replacedBy(operations);
   const store = observeStore(state, { now, otherOperations: others });
   const needs = needsOf({ operation, store });
   const owner = operation.metadata.uid;
@@ -70,6 +70,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
         state,
         machine,
         configs: memory.configs,
+        replaced,
         heartbeats: memory.heartbeats,
         now,
         owner,

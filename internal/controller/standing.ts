@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
+import { CA_TARGETS, type CaTarget, type TalosOperation } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import {
   type CaView,
@@ -7,7 +7,7 @@ import {
   type OpenMachineConfig,
   openMachineConfig,
 } from '../../pkg/machineconfig/index.ts';
-import type { Certificate } from '../../pkg/pki/index.ts';
+import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import type { ConfigStanding } from '../rotation/observation.ts';
 import { type CaChange, changesOf } from './material.ts';
 import type { ClusterState } from './ports.ts';
@@ -19,9 +19,29 @@ export interface ReadConfig {
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
 }
 
+/** What configurations are compared with. */
+export interface Expected {
+  readonly state: ClusterState;
+  readonly replaced: ReplacedCas;
+}
+
+/** CAs that operations have taken out of service: by fingerprint, the name of the operation. */
+export type ReplacedCas = ReadonlyMap<Fingerprint, string>;
+
+/** The CAs that the completed ones of these operations have replaced. */
+export function replacedBy(operations: readonly TalosOperation[]): ReplacedCas {
+  return new Map(
+    operations
+      .filter(({ status }) => status.stage === 'Done')
+      .flatMap(({ metadata, status }) =>
+        status.caRotation.certificates.map((each) => [each.old as Fingerprint, metadata.name] as const),
+      ),
+  );
+}
+
 /** Reads configurations, each text once: parsing is most of what a look at a quiet cluster costs. */
 export interface ConfigReader {
-  read(config: string, state: ClusterState, where: string): ReadConfig;
+  read(config: string, expected: Expected, where: string): ReadConfig;
 }
 
 /** So many configurations are remembered: those of 1,000 clusters of ten machines. One takes half a kilobyte. */
@@ -31,15 +51,15 @@ const REMEMBERED = 10_000;
 export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf): ConfigReader {
   const known = new Map<string, ReadConfig>();
   return {
-    read(config, state, where) {
+    read(config, expected, where) {
       const digest = digestOfText(config);
-      const key = `${digest} ${materialKey(state)}`;
+      const key = `${digest} ${materialKey(expected.state)}${[...expected.replaced.keys()].join('')}`;
       const before = known.get(key);
       // As long as half of it is free, nothing is about to be forgotten.
       if (before !== undefined && known.size <= limit / 2) return before;
       // A Map keeps the order of insertion: what is used again moves to its end.
       known.delete(key);
-      const read = before ?? { digest, standing: standingOf(openMachineConfig(config, where), state) };
+      const read = before ?? { digest, standing: standingOf(openMachineConfig(config, where), expected) };
       known.set(key, read);
       const [oldest] = known.keys();
       if (known.size > limit && oldest !== undefined) known.delete(oldest);
@@ -53,12 +73,12 @@ export function digestOf(config: string): string {
   return hash('sha256', config, 'hex');
 }
 
-/** Where a machine's configuration stands for every target, compared with the record and the bundle. */
-export function standingOf(config: OpenMachineConfig, state: ClusterState): Record<CaTarget, ConfigStanding> {
-  const changes = new Map(changesOf(state).map((change) => [change.target, change]));
+/** Where a machine's configuration stands for every target, compared with the record, the bundle and what was replaced before. */
+export function standingOf(config: OpenMachineConfig, expected: Expected): Record<CaTarget, ConfigStanding> {
+  const changes = new Map(changesOf(expected.state).map((change) => [change.target, change]));
   const entries = CA_TARGETS.map((target): [CaTarget, ConfigStanding] => {
     const change = changes.get(target);
-    return [target, change === undefined ? beforeAny(config.view(), state, target) : during(config, change)];
+    return [target, change === undefined ? beforeAny(config.view(), expected, target) : during(config, change)];
   });
   return Object.fromEntries(entries) as Record<CaTarget, ConfigStanding>;
 }
@@ -85,15 +105,33 @@ function during(config: OpenMachineConfig, change: CaChange): ConfigStanding {
   return stage === 'Foreign' ? { stage, why: reason ?? 'it matches no stage of this rotation' } : { stage };
 }
 
-/** Without a record for the target: the configuration must hold what the bundle holds, and nothing else may issue. */
-function beforeAny(view: MachineConfigView, state: ClusterState, target: CaTarget): ConfigStanding {
+/**
+ * Without a record for the target: the configuration must hold what the bundle holds, and
+ * nothing else may issue. What else it accepts is its owner's, except for a CA that an
+ * operation replaced: a machine that accepts that one came back with an older disk.
+ */
+function beforeAny(view: MachineConfigView, { state, replaced }: Expected, target: CaTarget): ConfigStanding {
   const expected = caOf(state.bundle, target).certificate.fingerprint;
+  const back = ACCEPTED[target](view).find(({ fingerprint }) => fingerprint !== expected && replaced.has(fingerprint));
+  if (back !== undefined) {
+    const { fingerprint } = back;
+    const why = `the configuration accepts ${fingerprint.slice(0, 12)}, which the operation ${replaced.get(fingerprint)} replaced; take it out of the accepted list`;
+    return { stage: 'Foreign', why };
+  }
   const found = ISSUING[target](view);
   if (found === undefined) return { stage: 'NotConcerned' };
   if (found.length === 1 && found[0]?.fingerprint === expected) return { stage: 'Before' };
   const texts = found.map((each) => each.fingerprint.slice(0, 12)).join(', ') || 'nothing';
   return { stage: 'Foreign', why: `the configuration holds ${texts}; the bundle holds ${expected.slice(0, 12)}` };
 }
+
+/** The accepted list, which on workers is all that there is; etcd's bundle is compared as a whole. */
+const ACCEPTED: Readonly<Record<CaTarget, (view: MachineConfigView) => readonly Certificate[]>> = {
+  talos: (view) => view.talos.accepted,
+  kubernetes: (view) => view.kubernetes.accepted,
+  etcd: () => [],
+  'kubernetes-aggregator': (view) => view.aggregator?.accepted ?? [],
+};
 
 /** What issues (or, on workers, is trusted) for each target; `undefined` where the machine has none. */
 const ISSUING: Readonly<Record<CaTarget, (view: MachineConfigView) => readonly Certificate[] | undefined>> = {

@@ -9,13 +9,21 @@ import { aMeta, aNode } from './kube-objects.ts';
 import { aKubeconfig } from './kubeconfig.ts';
 import { aMachineConfig } from './machine-config.ts';
 
+/** A configuration that a machine was given. */
+export interface AppliedConfig {
+  readonly dryRun: boolean;
+  readonly config: string;
+}
+
 /** A cluster of one control plane in memory, whose apid accepts and serves what its configuration says. For the Talos CA only. */
 export interface OneMachine {
   readonly connections: Connections;
   /** The configuration that it runs with. */
   config(): string;
-  /** Modes and dry runs of the configurations that it was given. */
-  readonly applied: readonly { readonly dryRun: boolean }[];
+  /** What it was given, in order. */
+  readonly applied: readonly AppliedConfig[];
+  /** Its disk is put back to this configuration. */
+  putBack(config: string): void;
   /** The next so many requests to its API server find nobody. */
   failKubernetes(times: number): void;
   /** From now on nobody reaches these ports of it. */
@@ -32,7 +40,7 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
     'c2VjcmV0',
     `${'QUFB'.repeat(10)}QUE=`,
   );
-  const applied: { dryRun: boolean }[] = [];
+  const applied: AppliedConfig[] = [];
   let failures = 0;
   let closed: readonly number[] = [];
 
@@ -118,7 +126,7 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
       apply: (request: { readonly config: Secret; readonly dryRun?: boolean }) =>
         guarded('ApplyConfiguration', () => {
           const dryRun = request.dryRun === true;
-          applied.push({ dryRun });
+          applied.push({ dryRun, config: request.config.expose() });
           const changes = request.config.expose() !== config;
           if (!dryRun) config = request.config.expose();
           return { mode: 'NO_REBOOT', warnings: [], details: 'Applied configuration without a reboot', changes };
@@ -167,6 +175,9 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
     connections,
     config: () => config,
     applied,
+    putBack(before) {
+      config = before;
+    },
     failKubernetes(times) {
       failures = times;
     },

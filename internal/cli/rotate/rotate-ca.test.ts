@@ -282,6 +282,32 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a machine that comes back with the disk of an earlier stage, when the rotation is done', {
+  timeout: 120_000,
+}, () => {
+  it('is named by the status and by the next rotation, which does not begin; without it, it does', async () => {
+    using folder = aClusterFolder();
+    const { run, bundle, machine, store } = await aCluster(folder);
+    await run([...ROTATE, '--yes', '--follow']);
+    const [, issuing, dropping] = machine.applied;
+    const [{ metadata } = { metadata: { name: '' } }] = await store.listOperations();
+    const old = bundle.talos.certificate.fingerprint.slice(0, 12);
+    const why = `cp1, talos: the configuration accepts ${old}, which the operation ${metadata.name} replaced; take it out of the accepted list`;
+
+    machine.putBack(issuing?.config ?? '');
+    const status = await run(['cluster', 'status']);
+    const next = await run([...ROTATE, '--dry-run']);
+    machine.putBack(dropping?.config ?? '');
+    const mended = await run(['cluster', 'status']);
+    const free = await run([...ROTATE, '--dry-run']);
+
+    assert.ok(status.stdout.includes(`drift:\n  ${why}\n`), status.stdout);
+    assert.ok(next.stdout.includes(`a rotation would not start: ${why}`), next.stdout);
+    assert.match(mended.stdout, /^no drift$/m);
+    assert.doesNotMatch(free.stdout, /would not start/);
+  });
+});
+
 describe('ichor operation delete of a rotation that runs nowhere', { timeout: 120_000 }, () => {
   it('abandons it: the record goes and the credentials from before come back', async () => {
     using folder = aClusterFolder();

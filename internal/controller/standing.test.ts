@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
+import type { SecretsBundle } from '../../pkg/bundle/index.ts';
+import { openMachineConfig, renderStage } from '../../pkg/machineconfig/index.ts';
+import type { Fingerprint } from '../../pkg/pki/index.ts';
+import { aBundleDocument } from '../../test/builders/bundle.ts';
+import { aMachineConfig, changesBetween, someMaterial } from '../../test/builders/machine-config.ts';
+import { anOperation } from '../../test/builders/rotation.ts';
+import { createConfigReader, type ReplacedCas, replacedBy, standingOf } from './standing.ts';
+
+const NOTHING: ReplacedCas = new Map();
+
+/** A machine at the end of Issuing of all four CAs, and a bundle that holds the new ones. */
+async function issuing(role: 'controlplane' | 'worker', shape: 'legacy' | 'typed') {
+  const [before, after] = await Promise.all([someMaterial('key1'), someMaterial('key2')]);
+  const changes = changesBetween(before, after).filter(({ target }) => CA_TARGETS.includes(target as never));
+  const config = renderStage(aMachineConfig({ material: before, role, shape }), changes, 'Issuing', {
+    talosVersion: '1.14.1',
+  });
+  const bundle: SecretsBundle = { ...(await aBundleDocument()).bundle, ...after };
+  const replaced: ReplacedCas = new Map([
+    [before.talos.certificate.fingerprint, 'rotate-1'],
+    [before.kubernetes.certificate.fingerprint, 'rotate-1'],
+    [before.aggregator.certificate.fingerprint, 'rotate-1'],
+  ]);
+  const state = { bundle, previous: undefined, record: undefined };
+  return { config: openMachineConfig(config, 'cp1'), text: config, state, before, after, replaced };
+}
+
+describe('a configuration outside of a rotation', () => {
+  it.each(['typed', 'legacy'] as const)(
+    'is out of place where it accepts what an operation replaced: a control plane, %s',
+    async (shape) => {
+      const { config, state, before, replaced } = await issuing('controlplane', shape);
+      const why = (print: Fingerprint) =>
+        `the configuration accepts ${print.slice(0, 12)}, which the operation rotate-1 replaced; take it out of the accepted list`;
+
+      const standing = standingOf(config, { state, replaced });
+
+      expect(standing.talos).toEqual({ stage: 'Foreign', why: why(before.talos.certificate.fingerprint) });
+      expect(standing.kubernetes).toEqual({ stage: 'Foreign', why: why(before.kubernetes.certificate.fingerprint) });
+      expect(standing.etcd.stage).toBe('Foreign');
+      expect(standing['kubernetes-aggregator']).toEqual({
+        stage: 'Foreign',
+        why: why(before.aggregator.certificate.fingerprint),
+      });
+
+      expect(stages).toEqual(['Before', 'Foreign', 'Before']);
+    },
+  );
+});
+
+describe('replacedBy', () => {
+  it('names the old CAs of operations that are done, and of no other', () => {
+    const done = anOperation({ stage: 'Done', targets: ['talos', 'etcd'] });
+    const running = anOperation({ stage: 'Dropping', targets: ['kubernetes'] });
+    const old = done.status.caRotation.certificates.map((each) => each.old);
+
+    expect([...replacedBy([running, done])]).toEqual(old.map((print) => [print, 'rotate-1']));
+    expect(old).toHaveLength(2);
+  });
+});
