@@ -44,10 +44,35 @@ describe('a configuration outside of a rotation', () => {
         stage: 'Foreign',
         why: why(before.aggregator.certificate.fingerprint),
       });
-
-      expect(stages).toEqual(['Before', 'Foreign', 'Before']);
     },
   );
+
+  it('may accept what its owner put there, which no operation replaced', async () => {
+    const { config, state } = await issuing('controlplane', 'typed');
+
+    const { talos, kubernetes } = standingOf(config, { state, replaced: NOTHING });
+
+    expect([talos.stage, kubernetes.stage]).toEqual(['Before', 'Before']);
+  });
+
+  it('may hold what was replaced once and is the CA of the bundle again', async () => {
+    const { state, after } = await issuing('worker', 'typed');
+    const worker = openMachineConfig(aMachineConfig({ material: after, role: 'worker', shape: 'typed' }), 'w1');
+    const replaced: ReplacedCas = new Map([[after.talos.certificate.fingerprint, 'rotate-1']]);
+
+    expect(standingOf(worker, { state, replaced }).talos).toEqual({ stage: 'Before' });
+  });
+
+  it('is read anew when another operation is over', async () => {
+    const { text, state, replaced } = await issuing('controlplane', 'typed');
+    const reader = createConfigReader();
+
+    const stages = [NOTHING, replaced, NOTHING].map(
+      (each) => reader.read(text, { state, replaced: each }, 'cp1').standing.talos.stage,
+    );
+
+    expect(stages).toEqual(['Before', 'Foreign', 'Before']);
+  });
 });
 
 describe('replacedBy', () => {
