@@ -184,7 +184,7 @@ function arrange(
       location.create ?? ((values) => (map === undefined ? [] : changes.addField(map, after, key, values)));
     return [...clear, ...create(added)];
   }
-  if (removed.size > 0) edits.push(...changes.removeItems(list, removed));
+  edits.push(...changes.removeItems(list, removed));
   edits.push(...changes.addItems(list, entries.length, added));
   return edits;
 }

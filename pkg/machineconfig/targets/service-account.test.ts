@@ -54,8 +54,35 @@ describe('the service-account key', () => {
       explainStage(
         aMachineConfig({ material: before }).replace(base64(before.serviceAccount.privateKey.expose()), '""'),
         change(),
-      ).reason,
-    ).toBe('no service-account key is there');
+      ),
+    ).toEqual({ stage: 'Foreign', reason: 'no service-account key is there' });
+  });
+
+  it.each<[string, () => string]>([
+    ['an issuer without a key', () => typed().replace(/ {4}privateKey: .*\n(?: {8}.*\n)+/, '')],
+    ['a document without an issuer', () => typed().replace(/issuer:\n(?: .*\n)+/, '')],
+    ['no field at all', () => aMachineConfig({ material: before }).replace(/ {4}serviceAccount:\n.*\n/, '')],
+  ])('is Foreign and drifts where there is none: %s', (_what, bend) => {
+    const config = bend();
+
+    expect(explainStage(config, change())).toEqual({
+      stage: 'Foreign',
+      reason: 'no service-account key is there',
+    });
+    expect(drift(config, [change()], 'Accepting')).toEqual([
+      {
+        target: 'service-account',
+        field: 'KubeServiceAccountConfig.issuer.privateKey',
+        expected: `old key ${print(before)}`,
+        found: 'no key',
+      },
+      {
+        target: 'service-account',
+        field: 'KubeServiceAccountConfig.accepted.publicKeys',
+        expected: `new key ${print(after)} accepted`,
+        found: 'an empty list',
+      },
+    ]);
   });
 
   it('does not concern workers', () => {
@@ -71,6 +98,70 @@ describe('the service-account key', () => {
 
     expect(dropped.old.cluster.serviceAccount).toEqual({ key: base64(after.serviceAccount.privateKey.expose()) });
     expect(dropped).not.toHaveProperty('KubeServiceAccountConfig');
+  });
+
+  it('keeps the bytes of its old field where the new one is there', () => {
+    const lines = base64(after.serviceAccount.privateKey.expose()).match(/.{1,76}/g) ?? [];
+    const config = aMachineConfig({ material: before }).replace(
+      `key: ${base64(before.serviceAccount.privateKey.expose())}`,
+      `key: |\n${lines.map((line) => `            ${line}`).join('\n')}`,
+    );
+
+    expect(render(config, 'Dropping')).toBe(config);
+  });
+
+  it('keeps its bytes in the document while it signs', () => {
+    const config = typed().replace(/privateKey: \|.*\n/, 'privateKey: |-\n');
+
+    expect(render(config, 'Accepting')).toContain('privateKey: |-\n');
+  });
+
+  it('is refused to move where the endpoint, which issues the tokens, is empty', () => {
+    const config = aMachineConfig({ material: before }).replace(/endpoint: .*/, 'endpoint:');
+
+    expect(refusalOf(() => render(config, 'Accepting'))).toEqual({
+      kind: 'missing-value',
+      field: 'cluster.controlPlane.endpoint',
+      message:
+        'cp-1, cluster.controlPlane.endpoint: the issuer of service-account tokens is the endpoint, and there is none',
+    });
+  });
+
+  it.each<[string, () => string, string]>([
+    [
+      'issuer',
+      () => typed().replace(/issuer:\n(?: .*\n)+/, 'issuer: x\n'),
+      `KubeServiceAccountConfig.issuer: expected fields`,
+    ],
+    [
+      'issuer.privateKey',
+      () => typed().replace(/issuer:\n(?: .*\n)+/, 'issuer: {privateKey: []}\n'),
+      'KubeServiceAccountConfig.issuer.privateKey: expected a single value',
+    ],
+    [
+      'accepted',
+      () => typed().replace(/(kind: KubeServiceAccountConfig\n)/, '$1accepted: x\n'),
+      'KubeServiceAccountConfig.accepted: expected fields',
+    ],
+    [
+      'accepted.publicKeys',
+      () => typed().replace(/(kind: KubeServiceAccountConfig\n)/, '$1accepted: {publicKeys: x}\n'),
+      'KubeServiceAccountConfig.accepted.publicKeys: expected a list',
+    ],
+    [
+      'cluster.serviceAccount',
+      () => aMachineConfig({ material: before }).replace(/serviceAccount:\n.*\n/, 'serviceAccount: x\n'),
+      'cluster.serviceAccount: expected fields',
+    ],
+    [
+      'cluster.serviceAccount.key',
+      () => aMachineConfig({ material: before }).replace(/serviceAccount:\n.*\n/, 'serviceAccount: {key: []}\n'),
+      'cluster.serviceAccount.key: expected a single value',
+    ],
+  ])('is refused by the name of its field: %s', (_field, config, message) => {
+    expect(refusalOf(() => explainStage(config(), change(), 'cp-1'))?.message).toMatch(
+      new RegExp(`^cp-1, line \\d+, ${message.replaceAll('.', '\\.')}$`),
+    );
   });
 
   it('moves to the document in Accepting with the old key, which still signs', () => {
@@ -95,13 +186,66 @@ describe('the service-account key', () => {
     expect(keys('Dropping')).toEqual([other.serviceAccount.publicKey]);
   });
 
-  it.each(['accepted:', 'accepted: {}', 'accepted: {publicKeys: []}'])('takes "%s" for an empty list', (written) => {
-    const config = typed().replace(/(kind: KubeServiceAccountConfig\n)/, `$1${written}\n`);
-    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted?.publicKeys;
+  it.each([
+    ['accepted:', ''],
+    ['accepted: {}', 'accepted: {}'],
+    ['accepted: {publicKeys: []}', 'accepted: {}'],
+    ['accepted:\n    publicKeys: []', 'accepted:\n    publicKeys: []'],
+    ['accepted:\n    publicKeys:', ''],
+    ['accepted:\n    later: x', 'accepted:\n    later: x'],
+    ['accepted:\n    publicKeys:\n    later: x', 'accepted:\n    later: x'],
+  ])('takes "%s" for an empty list, of which "%s" is left', (written, left) => {
+    const configWith = (text: string, material: ClusterMaterial) =>
+      aMachineConfig({ material: { ...before, serviceAccount: material.serviceAccount }, shape: 'typed' }).replace(
+        /(kind: KubeServiceAccountConfig\n)/,
+        text === '' ? '$1' : `$1${text}\n`,
+      );
+    const config = configWith(written, before);
+    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
+    const passed = render(render(render(config, 'Accepting'), 'Issuing'), 'Dropping');
 
     expect(keys('Accepting')).toEqual([after.serviceAccount.publicKey]);
     expect(keys('Issuing')).toEqual([before.serviceAccount.publicKey]);
-    expect(keys('Dropping') ?? []).toEqual([]);
+    expect(render(config, 'Dropping')).toBe(configWith(left, after));
+    expect(passed).toBe(configWith(left, after));
+  });
+
+  it('leaves nothing behind in a document in brackets', () => {
+    const pem = (material: ClusterMaterial) => JSON.stringify(material.serviceAccount.privateKey.expose());
+    const inBrackets = (material: ClusterMaterial) =>
+      typed().replace(
+        /apiVersion: v1alpha1\nkind: KubeServiceAccountConfig\n[\s\S]*?(?=^---\n)/m,
+        `{apiVersion: v1alpha1, kind: KubeServiceAccountConfig, issuer: {privateKey: ${pem(material)}}}\n`,
+      );
+    const accepting = render(inBrackets(before), 'Accepting');
+
+    expect(documents(accepting).KubeServiceAccountConfig.accepted).toEqual({
+      publicKeys: [after.serviceAccount.publicKey],
+    });
+    expect(render(render(accepting, 'Issuing'), 'Dropping')).toBe(inBrackets(after));
+  });
+
+  it('comes to the same list from every stage', () => {
+    const [accepting, issuing] = [render(typed(), 'Accepting'), render(typed(), 'Issuing')];
+
+    expect(render(accepting, 'Issuing')).toBe(issuing);
+    expect(render(issuing, 'Accepting')).toBe(accepting);
+  });
+
+  it('stays in the list, where somebody put it, while it signs', () => {
+    const listed = typed().replace(
+      /(kind: KubeServiceAccountConfig\n)/,
+      `$1accepted: {publicKeys: [${JSON.stringify(before.serviceAccount.publicKey)}]}\n`,
+    );
+
+    expect(documents(render(listed, 'Accepting')).KubeServiceAccountConfig.accepted.publicKeys).toEqual([
+      before.serviceAccount.publicKey,
+      after.serviceAccount.publicKey,
+    ]);
+    expect(drift(listed, [change()], 'Accepting').map(({ found }) => found)).toEqual([`old key ${print(before)}`]);
+    expect(drift(render(listed, 'Accepting'), [change()], 'Dropping').map(({ found }) => found)).toContain(
+      `old key ${print(before)}, new key ${print(after)}`,
+    );
   });
 
   it('cannot move where no endpoint says who issues the tokens', () => {

@@ -106,15 +106,13 @@ function acceptedKeys(access: Access): AcceptedList | undefined {
       publicKeysIn(access, field, pem).map((key) => ({ id: key.fingerprint, pem: key.pem })),
   };
   if (accepted === undefined) {
-    const isNullWritten = pairOf(map, 'accepted') !== undefined;
+    // A field with nothing behind its colon is no list yet.
+    const clear = () => changes.removeField(map, 'accepted');
     return readList(access, {
       ...location,
       map: undefined,
-      create: (publicKeys) => [
-        ...(isNullWritten ? changes.removeField(map, 'accepted') : []),
-        ...changes.addField(map, 'issuer', 'accepted', { publicKeys }),
-      ],
-      remove: () => (isNullWritten ? changes.removeField(map, 'accepted') : []),
+      create: (publicKeys) => [...clear(), ...changes.addField(map, 'issuer', 'accepted', { publicKeys })],
+      remove: clear,
     });
   }
   const isAlone = accepted.items.length === 1 && pairOf(accepted, 'publicKeys') !== undefined;
