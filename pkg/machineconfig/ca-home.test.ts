@@ -47,6 +47,28 @@ describe('a CA where it lives', () => {
     }
   });
 
+  it.each(['talos', 'kubernetes', 'etcd', 'aggregator'] as const)(
+    'keeps every byte of the %s CA where it is the one that signs, however it is written',
+    (name) => {
+      const { certificate, key } = after[name];
+      const [crtLines, keyLines] = [wrapped(certificate.pem, 20), wrapped(key.expose(), 20)];
+      const config = aMachineConfig({ material: after })
+        .replace(`crt: ${base64(certificate.pem)}\n`, `crt: |\n${crtLines}`)
+        .replace(`key: ${base64(key.expose())}\n`, `key: |\n${keyLines}`);
+      expect(config.split('|\n')).toHaveLength(3);
+
+      const target = name === 'aggregator' ? 'kubernetes-aggregator' : name;
+      expect(renderStage(config, change(target), 'Dropping', TALOS)).toBe(config);
+    },
+  );
+
+  it('keeps every byte of the key of etcd while its CA still signs', () => {
+    const lines = wrapped(before.etcd.key.expose(), 20);
+    const config = plain().replace(`key: ${base64(before.etcd.key.expose())}\n`, `key: |\n${lines}`);
+
+    expect(renderStage(config, change('etcd'), 'Accepting', TALOS)).toContain(`key: |\n${lines}`);
+  });
+
   it.each(['talos', 'kubernetes', 'etcd'] as const)(
     'gets the last newline that the %s CA lacks where it stays',
     (target) => {
@@ -94,6 +116,16 @@ describe('a CA where it lives', () => {
       'cluster.etcd',
       () => plain().replace(/ {4}etcd:\n[\s\S]*?(?=\n---)/, '    etcd: x'),
       'cluster.etcd: expected fields',
+    ],
+    [
+      'cluster.etcd.ca.crt',
+      () => plain().replace(base64(before.etcd.certificate.pem), '[]'),
+      'cluster.etcd.ca.crt: expected a single value',
+    ],
+    [
+      'cluster.aggregatorCA.crt',
+      () => plain().replace(base64(before.aggregator.certificate.pem), '[]'),
+      'cluster.aggregatorCA.crt: expected a single value',
     ],
     [
       'KubeAPIServerCAConfig.issuingCA.cert',

@@ -11,7 +11,7 @@ import {
 } from '../../test/builders/machine-config.ts';
 import type { CertificateAndKey } from '../pki/index.ts';
 import { createEncryptionKey } from '../pki/index.ts';
-import { type Change, type RenderStage, renderStage, stageOf, type Target } from './index.ts';
+import { type Change, drift, type RenderStage, renderStage, stageOf, type Target } from './index.ts';
 
 const STAGES: readonly RenderStage[] = ['Accepting', 'Issuing', 'Dropping'];
 
@@ -373,6 +373,16 @@ describe('the table of stages', () => {
     const at = lines.findIndex((line) => line.includes(key(before.kubernetes)));
     lines.splice(at + 1, 0, '    acceptedCAs:', `        - crt: ${crt(after.kubernetes)}`);
     expect(text).toBe(lines.join('\n'));
+  });
+
+  it('the order of the changes makes no difference', () => {
+    const config = aMachineConfig({ material: before });
+    const turned = changes.toReversed();
+
+    expect(renderStage(config, turned, 'Accepting', { talosVersion: 'v1.14.1' })).toBe(
+      renderStage(config, changes, 'Accepting', { talosVersion: 'v1.14.1' }),
+    );
+    expect(drift(config, turned, 'Dropping')).toEqual(drift(config, changes, 'Dropping'));
   });
 
   it('a stage is only left forwards by rendering: each reads as itself', () => {

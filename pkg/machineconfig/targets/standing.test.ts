@@ -8,7 +8,7 @@ import {
   someMaterial,
 } from '../../../test/builders/machine-config.ts';
 import type { CertificateAndKey } from '../../pki/index.ts';
-import { type Change, drift, explainStage, renderStage, stageOf, type Target } from '../index.ts';
+import { type Change, drift, explainStage, readMachineConfig, renderStage, stageOf, type Target } from '../index.ts';
 
 const TALOS = { talosVersion: 'v1.14.1' };
 const STAGES = ['Accepting', 'Issuing', 'Dropping'] as const;
@@ -88,6 +88,7 @@ describe('where the etcd CA stands', () => {
       `cluster.etcd.ca holds no key; expected that of its first certificate, ${keyPrint(before.etcd)}`,
     );
     expect(reason(withoutCa)).toBe('cluster.etcd.ca holds no CA');
+    expect(reason(withoutCa.replace(/ {4}etcd:\n[\s\S]*?(?=\n---)/, '    x: y'))).toBe('cluster.etcd.ca holds no CA');
   });
 
   it('does not concern workers', () => {
@@ -191,12 +192,43 @@ describe('where a CA with a list of accepted ones stands', () => {
     expect(reason(config, 'kubernetes')).toBe('cluster.ca holds no CA');
   });
 
+  it('is Foreign, and not the end of reading, on a control plane without any cluster fields', () => {
+    const bare = `machine:\n  type: controlplane\n  ca:\n    crt: ${crt(before.talos)}\n    key: ${base64(before.talos.key.expose())}\n`;
+    const view = readMachineConfig(bare);
+
+    expect(view.etcd).toBeUndefined();
+    expect(view.serviceAccount).toBeUndefined();
+    expect(view.encryption).toBeUndefined();
+    expect(view.aggregator).toEqual({
+      shape: 'legacy',
+      issuing: undefined,
+      hasKey: false,
+      keyFingerprint: undefined,
+      accepted: [],
+    });
+    expect(reason(bare, 'kubernetes-aggregator')).toBe('cluster.aggregatorCA holds no CA');
+    expect(reason(bare, 'etcd')).toBe('cluster.etcd.ca holds no CA');
+    expect(reason(bare, 'service-account')).toBe('no service-account key is there');
+  });
+
+  it('is Foreign where somebody put in another aggregator CA, by the name of its field', () => {
+    const config = aMachineConfig({ material: other });
+
+    expect(reason(config, 'kubernetes-aggregator')).toBe(
+      `cluster.aggregatorCA holds the CA ${print(other.aggregator)}; expected the old ${print(before.aggregator)} or the new ${print(after.aggregator)}`,
+    );
+  });
+
   it('is Foreign for the list of a worker that accepts neither, with what it accepts', () => {
     const worker = aMachineConfig({ material: other, role: 'worker', shape: 'typed' });
     const expected = `expected the old ${print(before.kubernetes)} or the new ${print(after.kubernetes)}`;
 
     expect(reason(worker, 'kubernetes')).toBe(
       `KubeAPIServerCAConfig.acceptedCAs accepts ${print(other.kubernetes)}; ${expected}`,
+    );
+    const two = `acceptedCAs: [${[other.kubernetes, other.talos].map(({ certificate }) => JSON.stringify(certificate.pem)).join(', ')}]\n`;
+    expect(reason(worker.replace(/acceptedCAs:\n(?: +.*\n)+/, two), 'kubernetes')).toBe(
+      `KubeAPIServerCAConfig.acceptedCAs accepts ${print(other.kubernetes)}, ${print(other.talos)}; ${expected}`,
     );
     expect(reason(worker.replace(/acceptedCAs:\n(?: +.*\n)+/, 'acceptedCAs: []\n'), 'kubernetes')).toBe(
       `KubeAPIServerCAConfig.acceptedCAs accepts nothing; ${expected}`,
@@ -244,5 +276,35 @@ describe('where a CA with a list of accepted ones stands', () => {
     expect(stageOf(list(other.talos), change('talos'))).toBe('Before');
     expect(stageOf(list(other.talos, after.talos), change('talos'))).toBe('Accepting');
     expect(stageOf(list(before.talos), change('talos'))).toBe('Before');
+    expect(drift(list(other.talos, before.talos), [change('talos')], 'Accepting')).toEqual([
+      {
+        target: 'talos',
+        field: 'machine.acceptedCAs',
+        expected: `new CA ${print(after.talos)} accepted`,
+        found: `other CA ${print(other.talos)}, old CA ${print(before.talos)}`,
+      },
+    ]);
+  });
+
+  it('has the same list, from whichever stage it comes', () => {
+    const render = (config: string, stage: (typeof STAGES)[number]) =>
+      renderStage(config, [change('talos')], stage, TALOS);
+    const [accepting, issuing] = [render(plain(), 'Accepting'), render(plain(), 'Issuing')];
+
+    expect(render(accepting, 'Issuing')).toBe(issuing);
+    expect(render(issuing, 'Accepting')).toBe(accepting);
+  });
+
+  it('stays in the list, where somebody put it, while it signs', () => {
+    const listed = plain().replace(
+      '    certSANs',
+      `    acceptedCAs:\n        - crt: ${crt(before.talos)}\n    certSANs`,
+    );
+    const accepted = (stage: (typeof STAGES)[number]) =>
+      readMachineConfig(renderStage(listed, [change('talos')], stage, TALOS)).talos.accepted.map(({ pem }) => pem);
+
+    expect(accepted('Accepting')).toEqual([before.talos.certificate.pem, after.talos.certificate.pem]);
+    expect(accepted('Issuing')).toEqual([before.talos.certificate.pem]);
+    expect(accepted('Dropping')).toEqual([]);
   });
 });
