@@ -3,6 +3,7 @@ import type { Actor } from './act.ts';
 import { timeLeft } from './act-apply.ts';
 import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
+import { ownersOf } from './material.ts';
 import { viaAny } from './observe-kubernetes.ts';
 
 /** How long the reboot call itself may take. */
@@ -51,7 +52,12 @@ export async function reboot(actor: Actor, machine: ListedMachine): Promise<void
 
 /** Lets pods back, if it was us who kept them off. */
 export async function uncordon(actor: Actor, machine: ListedMachine): Promise<void> {
-  await viaOthers(actor, machine, (client) => uncordonNode(client, { node: nodeOf(machine), owner: actor.owner }));
+  const node = nodeOf(machine);
+  await viaOthers(actor, machine, async (client) => {
+    for (const owner of ownersOf(actor.observed.state, actor.observed.observation.operation)) {
+      await uncordonNode(client, { node, owner });
+    }
+  });
   await actor.ports.evacuation?.readmit(machine.name);
 }
 

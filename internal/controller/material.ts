@@ -1,4 +1,4 @@
-import { CA_TARGETS, type CaTarget } from '../../api/v1alpha1/index.ts';
+import { CA_TARGETS, type CaTarget, type TalosOperation } from '../../api/v1alpha1/index.ts';
 import { caOf } from '../../pkg/bundle/index.ts';
 import { type CertificateAndKey, lintRotation } from '../../pkg/pki/index.ts';
 import type { StoreObservation, TargetMaterial } from '../rotation/observation.ts';
@@ -48,16 +48,26 @@ export function isBundleReplaced(state: ClusterState): boolean {
   );
 }
 
+/**
+ * Whose cordons are this operation's to undo: its own, and those of the one that wrote the
+ * record, where it goes on with that of one that was removed by force.
+ */
+export function ownersOf({ record }: Pick<ClusterState, 'record'>, { metadata }: TalosOperation): readonly string[] {
+  return [...new Set([metadata.uid, record?.operation ?? metadata.uid])];
+}
+
 /** The store's part of an observation. */
 export function observeStore(
   state: ClusterState,
-  options: { now: number; otherOperations: readonly string[] },
+  options: { now: number; operation: TalosOperation; otherOperations: readonly string[] },
 ): StoreObservation {
+  const [, adoptedFrom] = ownersOf(state, options.operation);
   const changes = changesOf(state);
   const material: Partial<Record<CaTarget, TargetMaterial>> = {};
   for (const change of changes) material[change.target] = { old: change.old.certificate, new: change.new.certificate };
   return {
     material: state.record === undefined ? undefined : material,
+    ...(adoptedFrom !== undefined && { adoptedFrom }),
     bundleReplaced: isBundleReplaced(state),
     problems: isBundleReplaced(state) ? [] : problemsOf(state, changes, options.now),
     otherOperations: options.otherOperations,

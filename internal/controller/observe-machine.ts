@@ -38,8 +38,8 @@ export interface MachineInput {
   readonly replaced: ReplacedCas;
   readonly heartbeats: Heartbeats;
   readonly now: number;
-  /** Uid of the operation: Nodes that it cordoned carry it. */
-  readonly owner: string;
+  /** Uids of operations whose cordons are ours: the Nodes carry them. */
+  readonly owners: readonly string[];
 }
 
 /** Reads one machine over its own APIs; what cannot be read is unknown. */
@@ -68,7 +68,7 @@ async function readHealth(client: Parameters<typeof readApiServerHealth>[0]) {
   };
 }
 
-function toNode(node: NodeView, { now, owner, heartbeats }: MachineInput): NodeReading {
+function toNode(node: NodeView, { now, owners, heartbeats }: MachineInput): NodeReading {
   const why = whyNotReady(node, { now: heartbeats.nodeTime(node, now) });
   return {
     name: node.name,
@@ -77,7 +77,7 @@ function toNode(node: NodeView, { now, owner, heartbeats }: MachineInput): NodeR
     readyMessage: why ?? 'Ready',
     bootId: node.bootId,
     cordoned: node.unschedulable,
-    cordonedByUs: node.cordonedBy === owner,
+    cordonedByUs: node.cordonedBy !== undefined && owners.includes(node.cordonedBy),
   };
 }
 

@@ -7,7 +7,7 @@ import type { MachineObservation, Observation, Reading } from '../rotation/obser
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
 import { authoritiesOf, type Identities } from './identities.ts';
 import { type ListedMachine, listMachines } from './machines.ts';
-import { changesOf, observeStore } from './material.ts';
+import { changesOf, observeStore, ownersOf } from './material.ts';
 import { observeKubernetes } from './observe-kubernetes.ts';
 import { observeMachine, signedBy } from './observe-machine.ts';
 import { observeRefusals } from './observe-refusals.ts';
@@ -60,9 +60,9 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const operations = await ports.store.listOperations();
   const others = operations.filter((each) => isOther(each, operation)).map((each) => each.metadata.name);
   const replaced = replacedBy(operations);
-  const store = observeStore(state, { now, otherOperations: others });
+  const store = observeStore(state, { now, operation, otherOperations: others });
   const needs = needsOf({ operation, store });
-  const owner = operation.metadata.uid;
+  const owners = ownersOf(state, operation);
   const machines = await Promise.all(
     list.machines.map(async (machine): Promise<MachineObservation> => {
       const seen = await observeMachine({
@@ -73,7 +73,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
         replaced,
         heartbeats: memory.heartbeats,
         now,
-        owner,
+        owners,
       });
       if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
       return { ...seen, etcdServed: await observeServed(ports, state, machine) };

@@ -184,6 +184,11 @@ export interface RefusalProof {
 export interface StoreObservation {
   /** `undefined` until the new certificate authorities are stored; the keys present are the targets. */
   readonly material: Readonly<Partial<Record<CaTarget, TargetMaterial>>> | undefined;
+  /**
+   * The uid of the operation that stored this material, where that is another one: it was removed by force, and its
+   * record was left.
+   */
+  readonly adoptedFrom?: string;
   /** Whether the bundle holds the new material of every target already. */
   readonly bundleReplaced: boolean;
   /** Refusals of the checks on old and new material, one sentence each. */

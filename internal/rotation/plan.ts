@@ -12,12 +12,13 @@ import {
   controlPlanes,
   DEFAULT_SETTINGS,
   firstBlocker,
+  type Gate,
   type Settings,
   type Step,
   workers,
 } from './context.ts';
 import { contextOf } from './decide.ts';
-import { BEFORE_CHANGE, BEFORE_REBOOT, GATE_TEXTS, PREFLIGHT, STAGE_PROVED } from './gates/index.ts';
+import { BEFORE_CHANGE, BEFORE_REBOOT, GATE_TEXTS, gatesOfStart, STAGE_PROVED } from './gates/index.ts';
 import type { Observation } from './observation.ts';
 import { droppedFirstByWorkers } from './pass.ts';
 import { type Durations, durationsOf, outagesOf, type PlanOutage, tellMs } from './plan-durations.ts';
@@ -77,7 +78,7 @@ export function planOf(
   const durations = durationsOf(measured);
   const stages = CA_STAGES.filter((name) => concerns(context, name)).map((name) => planStage(context, name, durations));
   const certain = stages.filter((stage) => !stage.rebootsSkippable);
-  const blocker = context.stage === 'Pending' ? firstBlocker(PREFLIGHT, context) : undefined;
+  const blocker = context.stage === 'Pending' ? firstBlocker(gatesOfStart(context), context) : undefined;
   return {
     targets: context.targets.map(({ name, title }) => ({ name, title })),
     controlPlanes: controlPlanes(context).map((machine) => machine.name),
@@ -87,7 +88,7 @@ export function planOf(
     unavailable: outagesOf(context, stages, durations),
     warnings: warningsOf(context),
     checks: {
-      start: PREFLIGHT.map(textOf),
+      start: gatesOfStart(context).map(textOf),
       change: BEFORE_CHANGE.map(textOf),
       reboot: anyTarget(context, (target) => target.rolled) ? BEFORE_REBOOT.map(textOf) : [],
       stage: STAGE_PROVED.map(textOf),
@@ -176,7 +177,7 @@ function pointOfNoReturn(context: Context): Plan['pointOfNoReturn'] {
   return { stage, why: rotationAbandonable(stage, names).why };
 }
 
-function textOf(gate: (typeof PREFLIGHT)[number]): string {
+function textOf(gate: Gate): string {
   const text = GATE_TEXTS.get(gate);
   if (text === undefined) throw new Error(`the gate ${gate.name} has no text`);
   return text;

@@ -33,6 +33,8 @@ export type Happening = { readonly at: number } & (
   /** A machine is lost; so long after it an empty one boots in its place, with its first configuration or its last. */
   | { readonly what: 'replace'; readonly machine: string; readonly with: 'born' | 'last'; readonly forMs: number }
   | { readonly what: 'delete' }
+  /** Somebody removes the operation by force, its record stays, and begins another one under the same name. */
+  | { readonly what: 'begin-anew' }
   /** A member that does not vote yet. */
   | { readonly what: 'learner'; readonly forMs: number }
   /** STATE of a machine takes nothing: what is applied runs, and is not kept. */

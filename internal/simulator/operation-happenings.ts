@@ -35,6 +35,13 @@ export function happenToOperation(world: World<Mint>, store: SimStore, operation
     case 'damage':
       damage(world, store, happening);
       return;
+    case 'begin-anew': {
+      const current = store.operations.get(operation);
+      if (current === undefined) return;
+      store.operations.delete(operation);
+      store.create(operation, current.spec);
+      return;
+    }
     case 'delete':
       store.edit(operation, (current) => ({
         ...current,

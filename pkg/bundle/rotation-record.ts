@@ -17,7 +17,7 @@ import {
 /** `rotation.yaml`: the new CAs of a rotation, durable before any machine is told anything. The targets present are the targets. */
 export interface RotationRecord {
   readonly version: 1;
-  /** The uid of the operation that this record belongs to; a record of another operation must not be taken up. */
+  /** The uid of the operation that this record belongs to; the record of one that is under way must not be taken up by another (ADR 0002). */
   readonly operation?: string;
   readonly targets: Readonly<Partial<Record<CaTarget, CertificateAndKey>>>;
   /** The certificate that each new CA takes the place of: what the bundle holds until the rotation finalizes. */

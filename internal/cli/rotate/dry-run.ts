@@ -41,7 +41,7 @@ export async function dryRun(
   const now = environment.clock.now();
   const plan = await lookAtPlan(view, request, now);
   output.people.write(`${plan.text}\n`);
-  const { bundle } = await store.readState();
+  const { bundle, record } = await store.readState();
   const changes = await Promise.all(
     request.targets.map(
       async (target): Promise<CaChange> => ({
@@ -52,17 +52,20 @@ export async function dryRun(
     ),
   );
   const results: DryRunResult[] = [];
-  if (plan.blocked === undefined) {
+  if (plan.blocked === undefined && record === undefined) {
     for (const machine of await view.machines()) results.push(...(await checkMachine(view, machine, changes)));
   }
   const lines = results.map(
     ({ machine, stage, changes: differs, warnings }) =>
       `${machine}: accepts the configuration of ${stage}${differs ? '' : ' (nothing to change)'}${warnings.map((each) => `; warning: ${each}`).join('')}`,
   );
+  // Machines stand anywhere in it, and each is checked against what it is given before it is given it.
+  const begun =
+    record === undefined ? [] : ['the rotation has begun: machines were not asked about its configurations'];
   const blocked = plan.blocked === undefined ? [] : [`a rotation would not start: ${plan.blocked.message}`];
   await output.result(
     { plan: plan.value, blocked: plan.blocked ?? null, dryRun: results },
-    [...lines, ...blocked, 'dry run: nothing was changed'].join('\n'),
+    [...lines, ...begun, ...blocked, 'dry run: nothing was changed'].join('\n'),
   );
   return 'ok';
 }

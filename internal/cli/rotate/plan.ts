@@ -1,4 +1,4 @@
-import { adviceFor, type CaTarget } from '../../../api/v1alpha1/index.ts';
+import { adviceFor, type CaTarget, sortCaTargets } from '../../../api/v1alpha1/index.ts';
 import {
   listApiServices,
   listStalePods,
@@ -35,20 +35,27 @@ export type NamedPlan = Plan & Pick<Clients, 'podsToRestart'>;
 
 /** A plan, for people and for programs. */
 export interface LookedAtPlan {
+  /** What was asked for, with the targets that it is really about. */
+  readonly request: RotateRequest;
   readonly text: string;
   readonly value: NamedPlan;
   /** Why the rotation would not start now. */
   readonly blocked: { readonly message: string; readonly advice: string } | undefined;
 }
 
-/** Looks at the cluster and says what a rotation would do; only reads. */
-export async function lookAtPlan(view: ClusterView, request: RotateRequest, now: number): Promise<LookedAtPlan> {
-  const observation = await view.observe(draftOperation(specOf(request), now));
+/**
+ * Looks at the cluster and says what a rotation would do; only reads. `request` is what it is to do
+ * by now: with the record of an operation that is gone, what that one began.
+ */
+export async function lookAtPlan(view: ClusterView, asked: RotateRequest, now: number): Promise<LookedAtPlan> {
+  const observation = await view.observe(draftOperation(specOf(asked), now));
+  const request = withRecord(asked, observation);
   const plan = planOf(observation, settingsOf(request));
   const { warnings, podsToRestart } = await clientsOf(view, request.targets);
   const value = {
     ...plan,
     warnings: [
+      ...leftRecord(observation),
       ...settleWarning(request),
       ...plan.warnings,
       ...(await closedPorts(view, observation.machines, request)),
@@ -58,10 +65,33 @@ export async function lookAtPlan(view: ClusterView, request: RotateRequest, now:
   };
   const { blocker } = plan;
   return {
+    request,
     value,
     text: planText(value),
     blocked: blocker === undefined ? undefined : { message: blocker.message, advice: adviceFor(blocker.reason) },
   };
+}
+
+/** The targets are those of a record that was left: its CAs may be on machines, and nowhere else. Errors: `refused`. */
+function withRecord(request: RotateRequest, { store }: Observation): RotateRequest {
+  if (store.material === undefined) return request;
+  const targets = sortCaTargets(Object.keys(store.material) as CaTarget[]);
+  if (request.isChosen && targets.join() !== request.targets.join()) {
+    throw new CliError(
+      'refused',
+      `rotation.yaml holds new certificate authorities for ${targets.join(', ')}, of an operation that is gone; ${request.targets.join(', ')} was asked for`,
+      'Machines may run with them already. Finish that rotation first: ichor cluster rotate-ca without --ca.',
+    );
+  }
+  return { ...request, targets };
+}
+
+function leftRecord({ store }: Observation): string[] {
+  if (store.material === undefined) return [];
+  const names = Object.keys(store.material).join(', ');
+  return [
+    `rotation.yaml holds new certificate authorities for ${names}, of an operation that is gone. This rotation goes on with them, where the machines stand, and makes no others.`,
+  ];
 }
 
 /** A shortened wait is a risk that somebody must have wanted. */

@@ -134,6 +134,32 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
   });
 
+  it('goes on with the record of an operation that was removed by force, and with no other targets', async () => {
+    using folder = aClusterFolder();
+    const { run, store, bundle } = await aCluster(folder);
+    await run([...ROTATE, '--yes']);
+    const [before] = await store.listOperations();
+    const made = (await store.readState()).record?.targets.talos?.certificate.fingerprint;
+    rmSync(join(folder.path, 'operations'), { recursive: true });
+
+    const other = await run(['cluster', 'rotate-ca', '--ca', 'etcd', '--yes']);
+    const plan = await run(['cluster', 'rotate-ca', '--dry-run']);
+    const done = await run(['cluster', 'rotate-ca', '--yes', '--follow']);
+
+    assert.equal(other.code, 4);
+    assert.equal(
+      other.stderr,
+      'error: rotation.yaml holds new certificate authorities for talos, of an operation that is gone; etcd was asked for\nMachines may run with them already. Finish that rotation first: ichor cluster rotate-ca without --ca.\n',
+    );
+    assert.ok(plan.stdout.includes('This rotation goes on with them, where the machines stand'), plan.stdout);
+    assert.equal(done.code, 0, done.stderr + done.stdout);
+    const [after] = await store.listOperations();
+    assert.notEqual(after?.metadata.uid, before?.metadata.uid);
+    assert.deepEqual(after?.spec.caRotation?.targets, ['talos']);
+    assert.equal((await store.readBundle()).bundle.talos.certificate.fingerprint, made);
+    assert.notEqual(made, bundle.talos.certificate.fingerprint);
+  });
+
   it('says in the plan which ports are closed to the proof of the end, and lets it end where that was asked for', async () => {
     using folder = aClusterFolder();
     const { run, store, machine } = await aCluster(folder);

@@ -108,7 +108,7 @@ async function start(
   if (renewed.said !== undefined) output.say(`note: ${renewed.said}`);
   const created = await store.createOperation({
     name: operationName(now),
-    spec: specOf(request),
+    spec: specOf(plan.request),
     finalizers: [ROTATION_FINALIZER],
   });
   output.say(`operation ${created.metadata.name} (uid ${created.metadata.uid})`);

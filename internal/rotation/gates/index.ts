@@ -1,4 +1,4 @@
-import type { Gate } from '../context.ts';
+import type { Context, Gate } from '../context.ts';
 import { apiServersReady } from './api-servers-ready.ts';
 import { bundleIsThisClusters } from './bundle-is-this-clusters.ts';
 import { certificatesPass } from './certificates-pass.ts';
@@ -24,6 +24,14 @@ export const PREFLIGHT: readonly Gate[] = [
   apiServersReady,
   nodesReady,
 ];
+
+/** Asked in place of these before a rotation goes on with the record of an operation that is gone: machines stand anywhere. */
+const ADOPTION: readonly Gate[] = [noOtherOperation, everyMachineKnown];
+
+/** What is asked before this rotation begins. */
+export function gatesOfStart({ observation }: Context): readonly Gate[] {
+  return observation.store.material === undefined ? PREFLIGHT : ADOPTION;
+}
 
 /** Asked before a machine is told anything, and before a stage is left. */
 export const BEFORE_CHANGE: readonly Gate[] = [

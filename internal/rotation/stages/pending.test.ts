@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
+import { ago, anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { material } from '../../../test/builders/rotation-material.ts';
 import { decide } from '../decide.ts';
 
@@ -21,6 +21,69 @@ describe('Pending', () => {
       effect: { kind: 'enter-stage', stage: 'Accepting' },
       reason: 'StageProved',
       message: 'Pending is proved on every machine; entering Accepting',
+    });
+  });
+
+  it.each([
+    ['where it began', {}, 'Accepting'],
+    ['that one machine issues with the new CA', { except: { cp1: { stands: 'Issuing' } } }, 'Issuing'],
+    [
+      'that one worker has dropped the old one',
+      { stands: 'Issuing', except: { w1: { stands: 'Dropping' } } },
+      'Dropping',
+    ],
+    ['that the bundle is replaced', { stands: 'Dropping', store: { bundleReplaced: true } }, 'Finalizing'],
+  ] as const)(
+    'goes on with the record of an operation that is gone, where the machines show %s',
+    (_what, options, stage) => {
+      const store = {
+        material: material(['talos']),
+        adoptedFrom: 'uid-of-before',
+        ...('store' in options ? options.store : {}),
+      };
+
+      expect(
+        decide(anObservation({ stands: 'Before', ...options, stage: 'Pending', targets: ['talos'], store })),
+      ).toMatchObject({
+        effect: { kind: 'enter-stage', stage },
+      });
+    },
+  );
+
+  it("sends nothing with another one's record until nothing of that one can still land", () => {
+    const store = { material: material(['talos']), adoptedFrom: 'uid-of-before' };
+    const young = (seconds: number) => {
+      const observation = anObservation({ stage: 'Pending', targets: ['talos'], store });
+      const { operation } = observation;
+      return decide({
+        ...observation,
+        operation: { ...operation, metadata: { ...operation.metadata, creationTimestamp: ago(seconds) } },
+      });
+    };
+
+    expect(young(89)).toEqual({
+      kind: 'wait',
+      reason: 'NotQuiescent',
+      message:
+        'going on with the record of operation uid-of-before, which is gone; waiting until nothing of it can still land',
+      recheckAfterMs: 1000,
+    });
+    expect(young(90)).toMatchObject({ kind: 'act' });
+  });
+
+  it.each([
+    ['while that one is under way', { store: { otherOperations: ['rotate-0'] } }, 'ForeignOperation'],
+    ['while nobody knows how far one machine came', { except: { w1: { unknown: 'unreachable' } } }, 'MachineUnknown'],
+  ] as const)('does not go on with a record %s', (_what, options, reason) => {
+    const store = {
+      material: material(['talos']),
+      adoptedFrom: 'uid-of-before',
+      ...('store' in options ? options.store : {}),
+    };
+
+    expect(decide(anObservation({ ...options, stage: 'Pending', targets: ['talos'], store }))).toMatchObject({
+      kind: 'blocked',
+      reason,
     });
   });
 

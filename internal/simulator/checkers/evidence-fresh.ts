@@ -9,10 +9,15 @@ const PROOFS = ['Get BootIDs', 'Get MachineConfigs', 'ServiceList', 'Get Kubelet
 /** A look takes no virtual time: whatever it goes by was read at this very moment. */
 export function evidenceFresh(): Checker {
   let stage: CaStage = 'Pending';
+  let uid: string | undefined;
   return {
     property: 'S9 evidence',
     check(moment) {
-      const now = moment.operation?.status.stage ?? stage;
+      const { operation } = moment;
+      if (operation === undefined) return undefined;
+      if (operation.metadata.uid !== uid) stage = 'Pending';
+      uid = operation.metadata.uid;
+      const now = operation.status.stage;
       if (now === stage) return undefined;
       const from = stage;
       stage = now;
