@@ -159,13 +159,29 @@ describe('what is not rendered', () => {
       });
     });
 
-    it.each(['v1.14.0', '1.14.1', 'v1.15.0-alpha.1', 'v2.0.0', 'v10.0.0'])('%s knows them', (version) => {
-      expect(refusal(aMachineConfig({ material: before, shape: 'typed' }), talos(), version)).toBeUndefined();
+    it.each(['v1.14.0', '1.14.1', 'v1.14', 'v1.15.0-alpha.1', 'v1.14.1+x', 'v2.0.0', 'v10.0.0'])(
+      '%s knows them',
+      (version) => {
+        expect(refusal(aMachineConfig({ material: before, shape: 'typed' }), talos(), version)).toBeUndefined();
+      },
+    );
+
+    it.each(['v1.13.9', '0.99', 'v1.9', 'v1.1.14'])('%s does not', (version) => {
+      expect(refusal(aMachineConfig({ material: before, shape: 'typed' }), talos(), version)?.kind).toBe(
+        'needs-newer-talos',
+      );
     });
 
-    it.each(['', 'latest', '1', 'v1'])('"%s" is no version', (version) => {
-      expect(refusal(aMachineConfig({ material: before }), talos(), version)?.kind).toBe('bad-change');
-    });
+    it.each(['', 'latest', '1', 'v1', 'v1.x', 'Talos v1.14.1', 'v1.14rc', 'vv1.14'])(
+      '"%s" is no version',
+      (version) => {
+        expect(refusal(aMachineConfig({ material: before }), talos(), version)).toEqual({
+          kind: 'bad-change',
+          field: undefined,
+          message: `machine configuration: "${version}" is no Talos version; expected one like v1.14.1`,
+        });
+      },
+    );
 
     it('says what an old Talos has no way to do', () => {
       const config = aMachineConfig({ material: before });

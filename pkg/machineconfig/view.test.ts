@@ -77,6 +77,30 @@ describe('the view of a control plane', () => {
     });
   });
 
+  it.each(['init', 'controlplane'])('is that of a control plane of type %s', (type) => {
+    const config = aMachineConfig({ material }).replace('type: controlplane', `type: ${type}`);
+
+    expect(readMachineConfig(config).role).toBe('controlplane');
+  });
+
+  it('is mixed where any old field stands beside a document of another kind', () => {
+    const typed = aMachineConfig({ material, shape: 'typed' });
+    const fields = /^---\nkind: KubeAggregatorCAConfig\n[\s\S]*?(?=^---\n)/m;
+    const list = `acceptedCAs: [{crt: ${base64(owners.certificate.pem)}}]`;
+    const secret = createEncryptionKey('aescbc', 'any').secret.expose();
+    const withOld = (field: string, without: RegExp) =>
+      readMachineConfig(typed.replace(without, '').replace('cluster:\n', `cluster:\n    ${field}\n`)).shape;
+    const document = (kind: string) =>
+      new RegExp(`^---\\napiVersion: v1alpha1\\nkind: ${kind}\\n[\\s\\S]*?(?=^---\\n)`, 'm');
+
+    expect(readMachineConfig(typed.replace(fields, '')).shape).toBe('typed');
+    expect(withOld('aggregatorCA: {}', fields)).toBe('mixed');
+    expect(withOld(list, document('KubeAPIServerCAConfig'))).toBe('mixed');
+    expect(withOld(`aescbcEncryptionSecret: ${secret}`, document('KubeEtcdEncryptionConfig'))).toBe('mixed');
+    expect(withOld('serviceAccount: {}', document('KubeServiceAccountConfig'))).toBe('mixed');
+    expect(withOld('aggregatorCA: {}', /^$/)).toBe('typed');
+  });
+
   it('names the keys that the old fields stand for, in the order of Talos', () => {
     const aescbc = createEncryptionKey('aescbc', 'any').secret.expose();
     const config = aMachineConfig({ material }).replace(
@@ -161,6 +185,12 @@ clusterID: b3RoZXI=
 });
 
 describe('the view of a worker', () => {
+  it('is that of a machine of type join', () => {
+    const config = aMachineConfig({ material, role: 'worker' }).replace('type: worker', 'type: join');
+
+    expect(readMachineConfig(config).role).toBe('worker');
+  });
+
   it.each([
     ['legacy', 'legacy'],
     ['typed', 'typed'],
