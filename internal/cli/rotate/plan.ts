@@ -7,6 +7,7 @@ import {
   type TalosAccessSecret,
 } from '../../../pkg/kube/index.ts';
 import { type Certificate, verifyChain } from '../../../pkg/pki/index.ts';
+import { passesByItself } from '../../rotation/hold.ts';
 import type { Observation } from '../../rotation/observation.ts';
 import { type Plan, planOf } from '../../rotation/plan.ts';
 import { CliError } from '../cli-error.ts';
@@ -48,7 +49,7 @@ export interface LookedAtPlan {
  * by now: with the record of an operation that is gone, what that one began.
  */
 export async function lookAtPlan(view: ClusterView, asked: RotateRequest, now: number): Promise<LookedAtPlan> {
-  const observation = await view.observe(draftOperation(specOf(asked), now));
+  const observation = await observeForPlan(view, asked, now);
   const request = withRecord(asked, observation);
   const plan = planOf(observation, settingsOf(request));
   const { warnings, podsToRestart } = await clientsOf(view, request.targets);
@@ -70,6 +71,14 @@ export async function lookAtPlan(view: ClusterView, asked: RotateRequest, now: n
     text: planText(value),
     blocked: blocker === undefined ? undefined : { message: blocker.message, advice: adviceFor(blocker.reason) },
   };
+}
+
+/** One answer that came too late is no reason not to begin: what may pass by itself is looked at a second time. */
+async function observeForPlan(view: ClusterView, asked: RotateRequest, now: number): Promise<Observation> {
+  const operation = draftOperation(specOf(asked), now);
+  const first = await view.observe(operation);
+  const { blocker } = planOf(first, settingsOf(asked));
+  return blocker === undefined || !passesByItself(blocker) ? first : await view.observe(operation);
 }
 
 /** The targets are those of a record that was left: its CAs may be on machines, and nowhere else. Errors: `refused`. */

@@ -160,6 +160,20 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.notEqual(made, bundle.talos.certificate.fingerprint);
   });
 
+  it.each([
+    [1, /^dry run: nothing was changed$/m],
+    [100, /^a rotation would not start: /m],
+  ])('looks a second time at what may pass by itself: %i requests that find nobody', async (times, expected) => {
+    using folder = aClusterFolder();
+    const { run, machine } = await aCluster(folder);
+    machine.failKubernetes(times);
+
+    const looked = await run([...ROTATE, '--dry-run']);
+
+    assert.match(looked.stdout, expected);
+    assert.equal(looked.stdout.includes('a rotation would not start'), times > 1, looked.stdout);
+  });
+
   it('says in the plan which ports are closed to the proof of the end, and lets it end where that was asked for', async () => {
     using folder = aClusterFolder();
     const { run, store, machine } = await aCluster(folder);
