@@ -53,6 +53,7 @@ export default defineConfig({
             'test/support/**/*.test.ts',
             'test/bench/**/*.test.ts',
             'test/mutation/**/*.test.ts',
+            'test/scoreboard/**/*.test.ts',
           ],
           exclude: THOROUGH,
           setupFiles: ['./test/support/setup.ts'],

@@ -1,12 +1,5 @@
-import { killMutants, soundness, type Verdict } from './kill.ts';
+import { killMutants, rowsOf, soundness } from './kill.ts';
 import { MUTANTS } from './mutants/index.ts';
-
-/** Which rows of the catalogue and of the bug reports a list of verdicts covers. */
-function rowsOf(verdicts: readonly Verdict[]): { readonly catalogue: number; readonly reports: number } {
-  const names = new Set(verdicts.flatMap(({ row }) => row.split(/\s+/)));
-  const count = (form: RegExp) => [...names].filter((name) => form.test(name)).length;
-  return { catalogue: count(/^[A-K]\d{1,2}$|^L\df$/), reports: count(/^P\d{2}$/) };
-}
 
 const [pattern = '', ...flags] = process.argv.slice(2);
 const chosen = MUTANTS.filter(({ name, row }) => new RegExp(pattern).test(`${name} ${row}`));

@@ -15,6 +15,13 @@ export interface Verdict {
   readonly killedBy: string | undefined;
 }
 
+/** Which rows of the catalogue and of the bug reports a list of verdicts covers. */
+export function rowsOf(verdicts: readonly Verdict[]): { readonly catalogue: number; readonly reports: number } {
+  const names = new Set(verdicts.flatMap(({ row }) => row.split(/\s+/)));
+  const count = (form: RegExp) => [...names].filter((name) => form.test(name)).length;
+  return { catalogue: count(/^[A-K]\d{1,2}$|^L\df$/), reports: count(/^P\d{2}$/) };
+}
+
 /** Builds the search with each mutant in turn and lets it run; a mutant that nothing notices lives. */
 export async function killMutants(mutants: readonly Mutant[], tell: (verdict: Verdict) => void): Promise<Verdict[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
