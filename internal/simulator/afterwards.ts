@@ -7,6 +7,7 @@ import { writeConfiguration } from './configuration.ts';
 import { createSimConnections } from './connections.ts';
 import { createProcess, type FaultPlan } from './faults.ts';
 import { schedule } from './happenings.ts';
+import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
 import type { Scenario, Violation } from './run.ts';
 import { stockOf } from './stock.ts';
@@ -49,31 +50,31 @@ export async function afterwards(finished: Finished): Promise<Violation | undefi
   const back = wentBack(finished);
   const said = await beginNext(finished);
   world.trace(
-    `next operation: ${said === undefined ? 'begins' : 'refuses'}; went back: ${back.join(', ') || 'nobody'}`,
+    `next operation: ${said === undefined ? 'begins' : 'refuses'}; went back: ${back.map(({ name }) => name).join(', ') || 'nobody'}`,
   );
   const found = judge(back, said);
   return found === undefined ? undefined : { property: 'L9 drift', at: from, message: found };
 }
 
-function judge(back: readonly string[], said: string | undefined): string | undefined {
+function judge(back: readonly SimMachine[], said: string | undefined): string | undefined {
+  const names = back.map(({ name }) => name);
   if (said === undefined)
-    return back.length === 0 ? undefined : `another operation began although ${back[0]} went back`;
+    return back.length === 0 ? undefined : `another operation began although ${names[0]} went back`;
   if (back.length === 0) return `another operation did not begin although nobody went back: ${said}`;
-  return back.some((name) => said.includes(name)) ? undefined : `nobody named ${back.join(' or ')}: ${said}`;
+  // Where no API server lists the Nodes, an address is all that is known of a machine.
+  const isNamed = back.some(({ name, address }) => said.includes(name) || said.includes(address));
+  return isNamed ? undefined : `nobody named ${names.join(' or ')}: ${said}`;
 }
 
 /** Machines that carry anything but what the bundle renders. */
-function wentBack({ world, store, scenario }: Finished): string[] {
+function wentBack({ world, store, scenario }: Finished): SimMachine[] {
   const { bundle } = store.document;
-  return world
-    .machines()
-    .filter(({ name, role, config }) => {
-      const shape = scenario.shape ?? 'typed';
-      const wanted = writeConfiguration({ role, shape, bundle, hostname: name });
-      // One that joined has the host name of another one, and an edit of a person's is not ours.
-      return !name.startsWith('joined') && config.replace('# somebody was here\n', '') !== wanted;
-    })
-    .map(({ name }) => name);
+  return world.machines().filter(({ name, role, config }) => {
+    const shape = scenario.shape ?? 'typed';
+    const wanted = writeConfiguration({ role, shape, bundle, hostname: name });
+    // One that joined has the host name of another one, and an edit of a person's is not ours.
+    return !name.startsWith('joined') && config.replace('# somebody was here\n', '') !== wanted;
+  });
 }
 
 /** Why the next operation does not begin; undefined where it would write its record. It is looked at, and nothing is done. */

@@ -1,3 +1,4 @@
+import type { CaStage } from '../../api/v1alpha1/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 
 /** A configuration that was sent, and to whom. */
@@ -10,6 +11,15 @@ export interface Sent {
   readonly issuer: Fingerprint;
   /** CAs that the product would have taken it from. */
   readonly trust: readonly Certificate[];
+}
+
+/** A reboot that a program of ours asked for. */
+export interface AskedReboot {
+  readonly machine: string;
+  /** Virtual milliseconds. */
+  readonly askedAt: number;
+  /** When the machine began it, if it did. */
+  begunAt: number | undefined;
 }
 
 /** A leaf that the product had made. */
@@ -32,21 +42,33 @@ export interface CallLog {
   /** Requests to API servers: method and path, names left out. */
   readonly requests: Set<string>;
   readonly sent: Sent[];
+  readonly reboots: AskedReboot[];
   readonly issued: Issued[];
+  /** When the write of each stage was asked for; virtual milliseconds. */
+  readonly entered: Map<CaStage, number>;
   /** How many calls there had been when the operation was done; undefined before. */
   callsAtDone: number | undefined;
+  askToReboot(machine: string, at: number): AskedReboot;
   read(machine: string, call: string, at: number, bootId: string): void;
 }
 
 /** An empty one. */
 export function createCallLog(): CallLog {
   const reads: CallLog['reads'] = new Map();
+  const reboots: AskedReboot[] = [];
   return {
     reads,
     requests: new Set(),
     sent: [],
+    reboots,
     issued: [],
+    entered: new Map(),
     callsAtDone: undefined,
+    askToReboot(machine, askedAt) {
+      const asked = { machine, askedAt, begunAt: undefined };
+      reboots.push(asked);
+      return asked;
+    },
     read(machine, call, at, bootId) {
       const mine = reads.get(machine) ?? new Map<string, Read>();
       if (mine.size === 0) reads.set(machine, mine);

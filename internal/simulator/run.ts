@@ -6,6 +6,7 @@ import { acknowledge, createSimEngine } from './engine.ts';
 import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
 import { type Happening, schedule } from './happenings.ts';
 import type { Mint } from './mint.ts';
+import { lendAHand } from './person.ts';
 import { createSimStore, type SimStore } from './store.ts';
 import type { Timing } from './timing.ts';
 import { createWorld, type World } from './world.ts';
@@ -73,6 +74,8 @@ export interface RunResult {
   readonly fired: readonly Fault[];
   readonly looks: number;
   readonly restarts: number;
+  /** What a person had to do about a rotation that was blocked; undefined where it got on by itself. */
+  readonly helped: string | undefined;
   /** Virtual milliseconds. */
   readonly took: number;
   readonly hash: string;
@@ -217,11 +220,12 @@ interface Following {
 }
 
 /** Starts the program, and again whenever it dies, until the operation is over or time is. */
-async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks' | 'restarts'>> {
+async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks' | 'restarts' | 'helped'>> {
   const { world, store } = input;
   let looks = 0;
   let restarts = -1;
   let actedAt = 0;
+  let helped: string | undefined;
   const endsAt = input.safetyMs + input.livenessMs;
   for (;;) {
     restarts += 1;
@@ -238,16 +242,25 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
     );
     // One that was overtaken lives on and finds out for itself.
     if (!process.isSuperseded) process.die();
-    if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts };
+    if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts, helped };
     if (ended !== 'died') {
-      const isBlocked = store.operations.get(NAME)?.status.phase === 'Paused';
-      return { end: ended === 'stopped' ? (isBlocked ? 'blocked' : 'stuck') : ended, looks, restarts };
+      const end = endOf(ended, store);
+      const help = end === 'blocked' && helped === undefined ? lendAHand(input, store.operations.get(NAME)) : undefined;
+      if (help === undefined) return { end, looks, restarts, helped };
+      helped = help;
+      actedAt = world.clock.monotonic();
+      continue;
     }
     world.trace(`${process.name} ${process.isSuperseded ? 'overtaken' : 'died'}`);
-    if (restarts > 200) return { end: 'stuck', looks, restarts };
+    if (restarts > 200) return { end: 'stuck', looks, restarts, helped };
     await world.clock.run(world.clock.sleep(input.scenario.awayMs ?? RESTART_MS));
     actedAt = world.clock.monotonic();
   }
+}
+
+function endOf(ended: 'done' | 'gone' | 'stopped', store: SimStore): RunResult['end'] {
+  if (ended !== 'stopped') return ended;
+  return store.operations.get(NAME)?.status.phase === 'Paused' ? 'blocked' : 'stuck';
 }
 
 async function oneProcess(

@@ -148,8 +148,10 @@ function openStore(
       }),
     readOperation: (name) => read(() => store.operations.get(name)),
     listOperations: () => read(() => [...store.operations.values()]),
-    updateOperation: (operation, change) =>
-      write('status', () => {
+    updateOperation: (operation, change) => {
+      const { stage } = change.status ?? operation.status;
+      if (stage !== operation.status.stage) faults.log.entered.set(stage, world.clock.monotonic());
+      return write('status', () => {
         const { name, resourceVersion } = operation.metadata;
         const current = store.operations.get(name);
         if (current === undefined || current.metadata.resourceVersion !== resourceVersion)
@@ -164,7 +166,8 @@ function openStore(
         });
         if (next.metadata.deletionTimestamp !== undefined && finalizers.length === 0) store.operations.delete(name);
         return next;
-      }),
+      });
+    },
     appendAudit: (entry) =>
       read(() => {
         // Written under the lock, before every effect: this is what fences a process that was overtaken.

@@ -44,7 +44,6 @@ const CONFIGURATION_FILE = '/system/state/config.yaml';
 /** Where a kubelet keeps what it shows API servers; the simulated one has no key in it, as nobody would use it. */
 const KUBELET_CLIENT_FILE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
-const READ_MS = 10_000;
 const CHANGE_MS = 30_000;
 
 /** The Talos API of one simulated machine, with the handshake, the permissions and the refusals of the real one. */
@@ -104,6 +103,7 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     const { bootId, name: reached, api } = enter(call, options?.fresh);
     if (call === 'ApplyConfiguration')
       faults.log.sent.push({ machine: name, reached, issuer: api.issuer, trust: identity.trust });
+    const asked = call === 'Reboot' ? faults.log.askToReboot(name, world.clock.monotonic()) : undefined;
     const deadlineMs = options?.deadlineMs ?? CHANGE_MS;
     const reach = (): SimMachine => {
       const machine = world.at(address);
@@ -115,7 +115,12 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     return faults.make(process, {
       name: `${call} ${world.at(address)?.name ?? name}`,
       deadlineMs,
-      perform: () => refusing(call, () => perform(reach())),
+      perform: () =>
+        refusing(call, () => {
+          const machine = reach();
+          if (asked !== undefined && !machine.isRebooting) asked.begunAt ??= world.clock.monotonic();
+          return perform(machine);
+        }),
       canLand: () => world.at(address)?.bootId === bootId && world.at(address)?.isUp === true,
       refusal: () => fail(call, 'locked', 'another sequence is running'),
       silence: () =>
@@ -223,9 +228,6 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     },
   };
 }
-
-/** Longest time for a read; reads of a simulated machine take none. */
-export const READ_DEADLINE_MS = READ_MS;
 
 function holds(certificates: readonly Certificate[], fingerprint: Fingerprint): boolean {
   return certificates.some((certificate) => certificate.fingerprint === fingerprint);

@@ -1,5 +1,7 @@
-import type { Checker, Moment } from '../run.ts';
+import type { SimMachine } from '../machine.ts';
+import type { Checker } from '../run.ts';
 import { isApiServerReady } from '../transitions.ts';
+import { othersOf } from './others.ts';
 
 /**
  * Pods of a Node that is lost are evicted five minutes later. That may not happen
@@ -9,24 +11,25 @@ const GRACE_MS = 240_000;
 
 /** S2: no kubelet that runs is shut out for so long that its pods are evicted, while there is an API server. */
 export function kubeletsServed(): Checker {
+  /** When each machine was last down, set back, or without any API server that it could ask; virtual milliseconds. */
+  const awayAt = new Map<SimMachine, number>();
   return {
     property: 'S2 client continuity',
     check(moment) {
       const { world } = moment;
-      if (!world.planes().some((plane) => isApiServerReady(world, plane))) return undefined;
-      for (const { name, node, isUp, isCutOff, kubelet } of world.machines()) {
-        if (node === undefined || !isUp || isCutOff || !kubelet.isRunning) continue;
+      const now = world.clock.monotonic();
+      const isAny = world.planes().some((plane) => isApiServerReady(world, plane));
+      for (const machine of world.machines()) {
+        const { name, node, isUp, isCutOff, kubelet } = machine;
+        if (node === undefined) continue;
         // Whoever comes with an old configuration is shut out by that, until a program of ours that runs tells it.
-        if (isReplaced(moment, name)) continue;
-        const silent = world.clock.monotonic() - node.beatAt;
-        if (silent > GRACE_MS)
-          return `no API server has taken the kubelet of ${name} for ${Math.round(silent / 1_000)} s`;
+        if (!isAny || !isUp || isCutOff || othersOf(moment).setBack.has(name)) awayAt.set(machine, now);
+        if (!kubelet.isRunning) continue;
+        const silentMs = now - Math.max(node.beatAt, awayAt.get(machine) ?? 0);
+        if (silentMs > GRACE_MS)
+          return `no API server has taken the kubelet of ${name} for ${Math.round(silentMs / 1_000)} s`;
       }
       return undefined;
     },
   };
-}
-
-function isReplaced({ scenario }: Moment, name: string): boolean {
-  return (scenario.happenings ?? []).some((each) => each.what === 'replace' && each.machine === name);
 }

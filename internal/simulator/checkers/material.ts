@@ -99,20 +99,6 @@ export function issuerOf(machine: SimMachine, target: CaTarget): Fingerprint | u
   }
 }
 
-/** Whether anybody but us disturbs machines in this run: what follows from that is not our doing. */
-export function isDisturbed({ scenario }: Moment): boolean {
-  return (scenario.happenings ?? []).some(({ what }) =>
-    ['reboot', 'power-loss', 'cut-off', 'etcd-stop', 'join', 'leave', 'replace', 'alarm', 'clock', 'restore'].includes(
-      what,
-    ),
-  );
-}
-
-/** Whether a process of ours was frozen, or stayed away for long: what only it could have done stood still as long. */
-export function isFrozen({ faults, scenario }: Moment): boolean {
-  return faults.fired.some(({ outcome }) => outcome === 'pause') || scenario.awayMs !== undefined;
-}
-
 /** Whether the plan of this run holds any fault. */
 export function isFaulted({ scenario, faults }: Moment): boolean {
   return faults.fired.length > 0 || (scenario.happenings ?? []).length > 0;

@@ -1,6 +1,6 @@
 import { CA_TARGETS } from '../../../api/v1alpha1/index.ts';
 import type { Checker, Moment } from '../run.ts';
-import { isDisturbed, issuerOf, keysHeld, pairOf } from './material.ts';
+import { issuerOf, keysHeld, pairOf } from './material.ts';
 
 /** S20: whatever machines show is signed by a CA whose key is held, and nothing of a bundle but its CAs ever changes: backups of etcd stay readable. */
 export function recoverable(): Checker {
@@ -9,7 +9,8 @@ export function recoverable(): Checker {
     check(moment) {
       const changed = changedBesides(moment);
       if (changed !== undefined) return `the bundle has another ${changed} than the cluster was born with`;
-      return isDisturbed(moment) || moment.store.isDamaged ? undefined : withoutKey(moment);
+      // Somebody took it away: nothing that we do brings it back.
+      return moment.store.isDamaged ? undefined : withoutKey(moment);
     },
   };
 }
