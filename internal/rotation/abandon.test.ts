@@ -72,6 +72,15 @@ describe('taking the new certificate authorities back', () => {
     });
   });
 
+  it('in Issuing does not let a machine distrust the new CA while one that may show a certificate of it cannot be asked', () => {
+    const except = { w1: { unknown: 'unreachable' } } as const;
+    const at = (stage: 'Accepting' | 'Issuing') =>
+      deleted({ stage, targets: ['talos'], stands: 'Accepting', runs: 'Accepting', except });
+
+    expect(at('Issuing')).toMatchObject({ kind: 'wait', reason: 'MachineUnknown' });
+    expect(at('Accepting')).toMatchObject({ effect: { kind: 'revert-config', machine: 'cp1', to: 'Before' } });
+  });
+
   it('does not let the new keys go while a machine still trusts their CA', () => {
     const back = { stands: 'Before' } as const;
     const except = { cp1: back, cp2: back, cp3: back, w1: { stands: 'Before', runs: 'Accepting' } } as const;
@@ -90,19 +99,6 @@ describe('taking the new certificate authorities back', () => {
     const except = { cp2: { talos: { etcdService: { running: true, healthy: false } } } };
 
     expect(deleted({ except })).toMatchObject({ kind: 'wait', reason: 'EtcdNotWhole' });
-  });
-
-  it('does not wait for ever, and names who keeps the extra trust', () => {
-    const except = { cp2: { talos: { etcdService: { running: true, healthy: false } } } };
-    const observation = anObservation({ targets: ['kubernetes'], deleted: true, except, controlPlanes: 3, workers: 0 });
-
-    const later = decide({ ...observation, now: observation.now + 300_000 });
-
-    expect(later).toMatchObject({
-      effect: { kind: 'abandon' },
-      message:
-        'abandoned in Accepting: the old certificate authorities still issue everything; cp1, cp2, cp3 may still trust the new ones',
-    });
   });
 
   it('never changes what somebody else edited', () => {
@@ -141,7 +137,38 @@ describe('a machine that cannot be asked, or asked yet, while the new CAs are ta
     const except = { w1: { unknown: 'unreachable' } } as const;
 
     expect(deleted({ stands: 'Before', except })).toMatchObject({ kind: 'wait', reason: 'MachineUnknown' });
-    expect(later({ stands: 'Before', except })).toMatchObject({ effect: { kind: 'abandon' } });
+    expect(later({ stands: 'Before', except })).toMatchObject({
+      effect: { kind: 'abandon' },
+      message:
+        'abandoned in Accepting: the old certificate authorities still issue everything; w1 may still trust the new ones',
+    });
+  });
+
+  it.each<[string, ObservationOptions, string]>([
+    [
+      'is in the way of others that stand at Accepting',
+      { except: { cp2: { talos: { etcdService: { running: true, healthy: false } } } } },
+      'taking the new CAs back: etcd on cp2 is running but not healthy; expected healthy; the new keys are kept, because cp1 still trusts their CA',
+    ],
+    [
+      'was changed by somebody else',
+      {
+        stands: 'Before',
+        except: { w1: { standing: { talos: { stage: 'Foreign', why: 'a third CA' } }, runs: 'Accepting' } },
+      },
+      'w1: apid accepts',
+    ],
+    [
+      'does not answer beside one that does and trusts them',
+      { except: { w1: { unknown: 'unreachable' }, cp1: { node: { ready: false } } } },
+      'cp1 still trusts their CA',
+    ],
+  ])('keeps the new keys for ever while one that answers trusts their CA: where it %s', (_what, options, said) => {
+    const decision = later(options);
+
+    expect(decision).toMatchObject({ kind: 'blocked', recheckAfterMs: 30_000 });
+    expect(decision.message).toContain(said);
+    expect(decision.message).toMatch(/; the new keys are kept, because \w+ still trusts their CA$/);
   });
 
   it.each<[string, ObservationOptions]>([

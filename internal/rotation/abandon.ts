@@ -59,7 +59,7 @@ function takeBack(context: Context): Decision | undefined {
   const machine = furthest(context);
   if (machine === undefined) {
     // Whoever is not seen may stand anywhere; an empty list is no cluster without machines.
-    const left = stillTrusting(context) ?? everyMachineKnown(context);
+    const left = stillTrusting(context)?.blocker ?? everyMachineKnown(context);
     return left === undefined ? undefined : patiently(context, left);
   }
   const to = standsAt(context, machine) === 'Accepting' ? 'Before' : 'Accepting';
@@ -81,17 +81,22 @@ function takeBack(context: Context): Decision | undefined {
 
 /**
  * Waits for what is in the way, for a while. After that the rotation is let go
- * all the same; except while a machine may issue with a new CA, whose only copies
- * are the record and the credentials made of it: without them nobody who holds the
- * old CA reaches that machine again.
+ * all the same, so that a machine that does not answer holds nobody for ever; except
+ * while one that answers trusts a new CA, or any may issue with one: the only copies
+ * of that CA are the record and the credentials made of it.
  */
 function patiently(context: Context, blocker: Blocker): Decision | undefined {
   if (isPatient(context)) return waitFor(blocker);
-  if (!mayIssue(context)) return undefined;
-  return blockedBy({
-    ...blocker,
-    message: `${blocker.message}; the new keys are kept, because a machine may still issue with them`,
-  });
+  const why = whyKept(context);
+  if (why === undefined) return undefined;
+  return blockedBy({ ...blocker, message: `${blocker.message}; the new keys are kept, because ${why}` });
+}
+
+/** Why the new keys may not go. Without them nobody who holds the old CA reaches a machine that issues with a new one. */
+function whyKept(context: Context): string | undefined {
+  if (mayIssue(context)) return 'a machine may still issue with them';
+  const trusting = furthest(context) ?? stillTrusting(context)?.machine;
+  return trusting === undefined ? undefined : `${trusting.name} still trusts their CA`;
 }
 
 /** Whether a machine issues with a new CA, or may: what cannot be asked was told to at most where the stage says so. */
@@ -99,7 +104,7 @@ function mayIssue(context: Context): boolean {
   const known = context.observation.machines.filter(isKnown);
   if (known.some((machine) => CONFIG_STAGES.indexOf(standsAt(context, machine)) >= ISSUING)) return true;
   if (!isAtLeast(context.stage, 'Issuing')) return false;
-  return everyMachineKnown(context) !== undefined || stillIssuing(context) !== undefined;
+  return stillIssuing(context) !== undefined;
 }
 
 const ISSUING = CONFIG_STAGES.indexOf('Issuing');
@@ -110,7 +115,11 @@ function isPatient(context: Context): boolean {
   return Math.min(sinceDeletion, sinceLastChange(context)) < context.settings.abandonPatienceMs;
 }
 
-/** A machine that was told to issue with the old CAs again and does not yet: nobody stops trusting the new ones before. */
+/**
+ * A machine that was told to issue with the old CAs again and does not yet, or that
+ * may have been told to issue with the new ones and cannot be asked: nobody stops
+ * trusting the new ones before.
+ */
 function stillIssuing(context: Context): Blocker | undefined {
   for (const machine of context.observation.machines.filter(isKnown)) {
     for (const target of context.targets) {
@@ -121,7 +130,7 @@ function stillIssuing(context: Context): Blocker | undefined {
       if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
     }
   }
-  return undefined;
+  return isAtLeast(context.stage, 'Issuing') ? everyMachineKnown(context) : undefined;
 }
 
 /**
@@ -129,7 +138,7 @@ function stillIssuing(context: Context): Blocker | undefined {
  * of a CA is not let go while anybody trusts it. Back at the beginning is where
  * the opposite rotation ends.
  */
-function stillTrusting(context: Context): Blocker | undefined {
+function stillTrusting(context: Context): { readonly machine: KnownMachine; readonly blocker: Blocker } | undefined {
   for (const machine of context.observation.machines.filter(isKnown)) {
     for (const target of context.targets.filter((each) => each.concerns === 'all' || machine.role === 'controlplane')) {
       const material = context.material[target.name];
@@ -137,7 +146,8 @@ function stillTrusting(context: Context): Blocker | undefined {
       const { pki } = machine.talos.value;
       const opposite = { old: material.new, new: material.old };
       const found = target.prove({ pki, role: machine.role, stage: 'Dropping', material: opposite });
-      if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
+      if (found !== undefined)
+        return { machine, blocker: { reason: 'Reverting', message: `${machine.name}: ${found}` } };
     }
   }
   return undefined;

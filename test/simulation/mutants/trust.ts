@@ -1,3 +1,4 @@
+import type { Happening, Scenario } from '../../../internal/simulator/index.ts';
 import { brisk, edit, type Mutant } from './mutant.ts';
 
 const IDENTITIES = 'internal/controller/identities.ts';
@@ -120,6 +121,14 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
   },
 ];
 
+const ABANDON = 'internal/rotation/abandon.ts';
+
+/** A rotation of the Talos CA that is deleted while a machine is away or unwell for longer than anybody is patient. */
+function whileAway(topology: string, away: Happening): Scenario {
+  const happenings: readonly Happening[] = [away, { at: away.at + 50, what: 'delete' }];
+  return brisk(topology, ['talos'], { happenings, settings: { abandonPatienceMs: 30_000 } });
+}
+
 /** Going back. */
 export const ABANDON_MUTANTS: readonly Mutant[] = [
   {
@@ -140,7 +149,7 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/abandon.ts',
-        'const left = stillTrusting(context) ?? everyMachineKnown(context);',
+        'const left = stillTrusting(context)?.blocker ?? everyMachineKnown(context);',
         'const left = everyMachineKnown(context);',
       ),
     ],
@@ -159,6 +168,36 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     scenarios: [2_000, 3_500, 5_000, 7_000, 9_000, 11_000].map((at) =>
       brisk('3+0', ['etcd'], { happenings: [{ at, what: 'delete' }] }),
     ),
+  },
+  {
+    name: 'an abandoned rotation lets keys go whose CA a machine that answers still trusts',
+    row: 'S4 S21 I3',
+    edits: [edit(ABANDON, 'return trusting === undefined ? undefined', 'return trusting !== null ? undefined')],
+    scenarios: [whileAway('3+0', { at: 4_000, what: 'etcd-stop', machine: 'cp2', forMs: 120_000 })],
+  },
+  {
+    name: 'an abandoned rotation lets keys go with which a machine that is away may issue',
+    row: 'S4 S21 I3',
+    edits: [edit(ABANDON, 'if (mayIssue(context)) return', 'if (mayIssue(context) === undefined) return')],
+    scenarios: [whileAway('1+0', { at: 9_850, what: 'cut-off', machine: 'cp1', forMs: 120_000 })],
+  },
+  {
+    name: 'machines distrust the new CA while one that cannot be asked may show a leaf of it',
+    row: 'S1 I3',
+    edits: [
+      edit(
+        ABANDON,
+        "return isAtLeast(context.stage, 'Issuing') ? everyMachineKnown(context) : undefined;",
+        'return undefined;',
+      ),
+    ],
+    scenarios: [whileAway('1+1', { at: 13_200, what: 'cut-off', machine: 'w1', forMs: 120_000 })],
+  },
+  {
+    name: 'a machine that an abandoned rotation has given up is not named',
+    row: 'S4 I3',
+    edits: [edit(ABANDON, 'kept.length === 0', 'kept.length >= 0')],
+    scenarios: [whileAway('1+1', { at: 5_000, what: 'cut-off', machine: 'w1', forMs: 120_000 })],
   },
   {
     name: 'nobody is told that it is too late to delete',
