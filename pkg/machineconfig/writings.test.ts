@@ -9,7 +9,7 @@ import {
   type WritingStyle,
 } from '../../test/builders/machine-config.ts';
 import type { CertificateAndKey } from '../pki/index.ts';
-import { type Change, drift, renderStage, stageOf } from './index.ts';
+import { type Change, openMachineConfig, renderStage } from './index.ts';
 
 const TALOS = { talosVersion: 'v1.14.1' };
 const STAGES = ['Accepting', 'Issuing', 'Dropping'] as const;
@@ -70,12 +70,13 @@ describe.each(WRITINGS)('a configuration written %s', (_how, writing) => {
     for (const stage of STAGES) {
       text = renderStage(text, changes, stage, TALOS);
 
+      const open = openMachineConfig(text);
       for (const change of changes) {
         const isConcerned = writing.role !== 'worker' || change.target === 'talos' || change.target === 'kubernetes';
-        expect(stageOf(text, change)).toBe(isConcerned ? stage : 'NotConcerned');
+        expect(open.standing(change)).toEqual({ stage: isConcerned ? stage : 'NotConcerned' });
       }
-      expect(drift(text, changes, stage)).toEqual([]);
-      expect(renderStage(text, changes, stage, TALOS)).toBe(text);
+      expect(open.drift(changes, stage)).toEqual([]);
+      expect(open.render(changes, stage, TALOS)).toBe(text);
     }
   });
 
