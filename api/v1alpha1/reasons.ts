@@ -49,7 +49,7 @@ export const REASONS = {
     'Pods are being moved off a control plane. A pod that a PodDisruptionBudget holds is named in the message.',
   RebootingEtcd: 'A control plane is rebooting, so that its etcd reads the certificates of this stage.',
   RebootOverdue:
-    'The control plane did not come back within twenty minutes. Look at its console; no other machine is touched.',
+    'The control plane did not come back within twenty minutes. Look at its console, or reboot it where it still runs in the boot of before; no other machine is touched.',
   SettlingAggregator:
     'Extension API servers are given time to read the new aggregator CA. Where no API server publishes it, look at the kube-apiservers.',
   AwaitingCredentials: 'Take the new talosconfig and kubeconfig: ichor cluster credentials --acknowledge.',
