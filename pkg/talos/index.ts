@@ -42,9 +42,7 @@ export {
   type KubeconfigCertificates,
   type KubernetesCertificates,
   type KubernetesRoot,
-  NODE_STATUS,
   NODENAME,
-  type NodeStatus,
   SECRET_STATUS,
   STATIC_POD_STATUS,
   type StaticPodStatus,
@@ -52,9 +50,6 @@ export {
 } from './resources/kubernetes.ts';
 export {
   BOOT_ID,
-  CLUSTER_INFO,
-  ETCD_MEMBER,
-  HOSTNAME,
   MACHINE_STATUS,
   MACHINE_TYPE,
   type MachineRole,
@@ -62,7 +57,6 @@ export {
   type MachineStatus,
   MEMBER,
   type Member,
-  NODE_ADDRESS,
   PKI_STATUS,
   SERVICE,
   type ServiceResource,

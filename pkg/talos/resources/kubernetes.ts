@@ -2,7 +2,6 @@ import { parse } from 'yaml';
 import {
   ConfigStatusSpec,
   NodenameSpec,
-  NodeStatusSpec,
   SecretsStatusSpec,
   StaticPodStatusSpec,
 } from '../../../proto/generated/talos/resources/k8s.ts';
@@ -143,22 +142,6 @@ export const NODENAME: ResourceKind<{ readonly nodename: string }> = {
   namespace: 'k8s',
   id: 'nodename',
   decode: (bytes) => ({ nodename: NodenameSpec.decode(bytes).nodename }),
-};
-
-/** The Node as this machine sees it. */
-export interface NodeStatus {
-  readonly nodename: string;
-  readonly ready: boolean;
-  readonly unschedulable: boolean;
-}
-
-export const NODE_STATUS: ResourceKind<NodeStatus> = {
-  type: 'NodeStatuses.kubernetes.talos.dev',
-  namespace: 'k8s',
-  decode(bytes) {
-    const spec = NodeStatusSpec.decode(bytes);
-    return { nodename: spec.nodename, ready: spec.nodeReady, unschedulable: spec.unschedulable };
-  },
 };
 
 /** PodStatus of a static pod as the kubelet of this machine reports it, refreshed every 15 s. IDs are `<ns>/<pod>`. */

@@ -1,12 +1,10 @@
-import { InfoSpec, MemberSpec } from '../../../proto/generated/talos/resources/cluster.ts';
+import { MemberSpec } from '../../../proto/generated/talos/resources/cluster.ts';
 import { MachineTypeSpec } from '../../../proto/generated/talos/resources/config.ts';
 import { RuntimeMachineStage } from '../../../proto/generated/talos/resources/enums.ts';
-import { MemberSpec as EtcdMemberSpec, PKIStatusSpec } from '../../../proto/generated/talos/resources/etcd.ts';
-import { HostnameStatusSpec, NodeAddressSpec } from '../../../proto/generated/talos/resources/network.ts';
+import { PKIStatusSpec } from '../../../proto/generated/talos/resources/etcd.ts';
 import { BootIDSpec, MachineStatusSpec } from '../../../proto/generated/talos/resources/runtime.ts';
 import { ServiceSpec } from '../../../proto/generated/talos/resources/v1alpha1.ts';
 import { readAddress } from '../fields.ts';
-import type { EtcdMemberId } from '../machine.ts';
 import type { ResourceKind } from '../resource.ts';
 import type { WrittenStatus } from './kubernetes.ts';
 
@@ -109,51 +107,12 @@ export const MEMBER: ResourceKind<Member> = {
   },
 };
 
-export const CLUSTER_INFO: ResourceKind<{ readonly clusterId: string; readonly clusterName: string }> = {
-  type: 'Infos.cluster.talos.dev',
-  namespace: 'cluster',
-  id: 'current',
-  decode(bytes) {
-    const spec = InfoSpec.decode(bytes);
-    return { clusterId: spec.clusterId, clusterName: spec.clusterName };
-  },
-};
-
 /** Role of this machine. */
 export const MACHINE_TYPE: ResourceKind<{ readonly role: MachineRole }> = {
   type: 'MachineTypes.config.talos.dev',
   namespace: 'config',
   id: 'machine-type',
   decode: (bytes) => ({ role: ROLES[MachineTypeSpec.decode(bytes).machineType] ?? 'unknown' }),
-};
-
-export const HOSTNAME: ResourceKind<{ readonly hostname: string; readonly domainname: string }> = {
-  type: 'HostnameStatuses.net.talos.dev',
-  namespace: 'network',
-  id: 'hostname',
-  decode(bytes) {
-    const spec = HostnameStatusSpec.decode(bytes);
-    return { hostname: spec.hostname, domainname: spec.domainname };
-  },
-};
-
-/** Addresses of this machine in CIDR form. IDs: `current`, `default`, `routed`, … */
-export const NODE_ADDRESS: ResourceKind<{ readonly addresses: readonly string[] }> = {
-  type: 'NodeAddresses.net.talos.dev',
-  namespace: 'network',
-  decode: (bytes) => ({
-    addresses: NodeAddressSpec.decode(bytes).addresses.map(
-      (prefix) => `${readAddress(prefix.ip)}/${prefix.prefixLength}`,
-    ),
-  }),
-};
-
-/** This machine's member ID; absent while its etcd is not healthy. */
-export const ETCD_MEMBER: ResourceKind<{ readonly memberId: EtcdMemberId }> = {
-  type: 'EtcdMembers.etcd.talos.dev',
-  namespace: 'etcd',
-  id: 'local',
-  decode: (bytes) => ({ memberId: EtcdMemberSpec.decode(bytes).memberId.padStart(16, '0') as EtcdMemberId }),
 };
 
 /** Whether etcd's files were written; `version` is that of `EtcdSecrets`. */
