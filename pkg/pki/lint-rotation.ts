@@ -1,8 +1,7 @@
 import type { CaTarget } from './ca.ts';
 import type { Certificate, CertificateAndKey } from './certificate.ts';
-import { type LintProblem, type LintRule, lintCa, problem } from './lint.ts';
+import { fieldsOf, type LintProblem, type LintRule, lintCa, problem } from './lint.ts';
 import { keyFits } from './private-key.ts';
-import { readX509 } from './x509-fields.ts';
 
 /** One CA that is to be replaced by another. */
 export interface CaChange {
@@ -83,8 +82,8 @@ function lintPair(ca: Named, other: Named): LintProblem[] {
  * name, only distinct identifiers let it choose rightly in both orders.
  */
 function lintIdentifiers({ target, old, new: fresh }: CaChange): LintProblem[] {
-  const oldFields = readX509(old.certificate.der);
-  const newFields = readX509(fresh.certificate.der);
+  const oldFields = fieldsOf(old.certificate);
+  const newFields = fieldsOf(fresh.certificate);
   if (Buffer.compare(oldFields.subject, newFields.subject) !== 0) return [];
   const report = (message: string) => [problem(`the new ${target} CA`, fresh.certificate, 'key-identifier', message)];
   const [oldId, newId] = [oldFields.subjectKeyId, newFields.subjectKeyId];

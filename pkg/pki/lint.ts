@@ -93,7 +93,7 @@ export function lintCa(
   options: LintCaOptions,
 ): LintProblem[] {
   const { certificate } = ca;
-  const subject = { certificate, fields: readX509(certificate.der), options };
+  const subject = { certificate, fields: fieldsOf(certificate), options };
   const problems = CHECKS.flatMap(([rule, check]) => {
     const found = check(subject);
     return found === undefined ? [] : [problem(options.name, certificate, rule, found)];
@@ -105,6 +105,18 @@ export function lintCa(
   }
   return problems;
 }
+
+/** The fields of a certificate, read once. @throws {RangeError} as `readX509` */
+export function fieldsOf(certificate: Certificate): X509Fields {
+  const known = fields.get(certificate);
+  if (known !== undefined) return known;
+  const read = readX509(certificate.der);
+  fields.set(certificate, read);
+  return read;
+}
+
+/** As below: a running rotation is linted once a minute. */
+const fields = new WeakMap<Certificate, X509Fields>();
 
 /** The sentence of one problem, the certificate named first. */
 export function problem(name: string, certificate: Certificate, rule: LintRule, found: string): LintProblem {
