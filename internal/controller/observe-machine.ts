@@ -161,34 +161,28 @@ async function readPki(client: TalosMachine, state: ClusterState, isPlane: boole
       : undefined,
   ]);
   const talosAuthorities = authoritiesOf(state, 'talos');
-  const common: PkiReading = {
+  const [kubernetes, etcdRoot, etcd] = plane ?? [];
+  const root = kubernetes?.spec;
+  const leaves = [etcd?.spec.server, etcd?.spec.peer, etcd?.spec.apiServer];
+  const reading: Writable<PkiReading> = {
     talosAccepted: fingerprints(api?.spec.accepted),
     talosRootAccepted: fingerprints(osRoot?.spec.accepted),
-    kubernetesAccepted: [],
-    kubeletAccepted: fingerprints(kubelet?.spec.accepted),
-    aggregatorAccepted: [],
-    etcdTrusted: [],
-    ...defined('talosIssuing', osRoot?.spec.issuing?.certificates[0]?.fingerprint),
-    ...defined('apidIssuer', issuerOf([api?.spec.server], talosAuthorities)),
-  };
-  if (plane === undefined) return common;
-  const [kubernetes, etcdRoot, etcd] = plane;
-  const root = kubernetes?.spec;
-  return {
-    ...common,
     kubernetesAccepted: fingerprints(root?.accepted),
+    kubeletAccepted: fingerprints(kubelet?.spec.accepted),
     aggregatorAccepted: fingerprints(
       root?.acceptedAggregator.length ? root.acceptedAggregator : root?.aggregator?.certificates,
     ),
     etcdTrusted: fingerprints(etcdRoot?.spec.ca?.certificates),
-    ...defined('kubernetesIssuing', root?.issuing?.certificates[0]?.fingerprint),
-    ...defined('aggregatorIssuing', root?.aggregator?.certificates[0]?.fingerprint),
-    ...defined(
-      'etcdLeafIssuer',
-      issuerOf([etcd?.spec.server, etcd?.spec.peer, etcd?.spec.apiServer], authoritiesOf(state, 'etcd')),
-    ),
   };
+  set(reading, 'talosIssuing', osRoot?.spec.issuing?.certificates[0]?.fingerprint);
+  set(reading, 'apidIssuer', issuerOf([api?.spec.server], talosAuthorities));
+  set(reading, 'kubernetesIssuing', root?.issuing?.certificates[0]?.fingerprint);
+  set(reading, 'aggregatorIssuing', root?.aggregator?.certificates[0]?.fingerprint);
+  if (isPlane) set(reading, 'etcdLeafIssuer', issuerOf(leaves, authoritiesOf(state, 'etcd')));
+  return reading;
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The one CA that signed every one of these leaves, or nothing where they differ. */
 function issuerOf(
@@ -224,6 +218,11 @@ function fingerprints(certificates: readonly Certificate[] | undefined): Fingerp
   return (certificates ?? []).map((certificate) => certificate.fingerprint);
 }
 
-function defined<K extends keyof PkiReading>(key: K, value: PkiReading[K] | undefined): Partial<PkiReading> {
-  return value === undefined ? {} : { [key]: value };
+/** Puts a field there that has a value; what a machine does not have is absent. */
+function set<K extends keyof PkiReading>(
+  reading: Writable<PkiReading>,
+  key: K,
+  value: PkiReading[K] | undefined,
+): void {
+  if (value !== undefined) reading[key] = value;
 }

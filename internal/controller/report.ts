@@ -150,6 +150,10 @@ function plain({ message, history: _history, conditions, ...rest }: OperationSta
   return {
     ...rest,
     message: withoutNumbers(message),
-    conditions: conditions.map((each) => ({ ...each, message: withoutNumbers(each.message) })),
+    conditions: conditions.map((each) => {
+      const text = withoutNumbers(each.message);
+      // Most conditions are those of before: what is the same object need not be compared field by field.
+      return text === each.message ? each : { ...each, message: text };
+    }),
   };
 }
