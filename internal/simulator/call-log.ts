@@ -49,7 +49,8 @@ export interface CallLog {
   /** How many calls there had been when the operation was done; undefined before. */
   callsAtDone: number | undefined;
   askToReboot(machine: string, at: number): AskedReboot;
-  read(machine: string, call: string, at: number, bootId: string): void;
+  /** The reads of one machine, to be noted in. */
+  readsOf(machine: string): Map<string, Read>;
 }
 
 /** An empty one. */
@@ -69,16 +70,12 @@ export function createCallLog(): CallLog {
       reboots.push(asked);
       return asked;
     },
-    read(machine, call, at, bootId) {
-      const mine = reads.get(machine) ?? new Map<string, Read>();
-      if (mine.size === 0) reads.set(machine, mine);
-      const last = mine.get(call);
-      if (last === undefined) {
-        mine.set(call, { at, bootId });
-        return;
-      }
-      last.at = at;
-      last.bootId = bootId;
+    readsOf(machine) {
+      const known = reads.get(machine);
+      if (known !== undefined) return known;
+      const mine = new Map<string, Read>();
+      reads.set(machine, mine);
+      return mine;
     },
   };
 }

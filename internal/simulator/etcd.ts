@@ -63,7 +63,9 @@ export function createEtcd(options: {
   };
   const memberOf = (machine: SimMachine): SimMember | undefined => {
     const id = machine.plane?.memberId;
-    return id === undefined ? undefined : etcd.members.find((member) => member.id === id);
+    if (id === undefined) return undefined;
+    for (const member of etcd.members) if (member.id === id) return member;
+    return undefined;
   };
   const isVoter = (machine: SimMachine): boolean => memberOf(machine)?.learner === false;
   const voters = (): SimMember[] => etcd.members.filter((member) => !member.learner);
@@ -81,9 +83,17 @@ export function createEtcd(options: {
     const ends = links.get(first) ?? new Map<SimMachine, readonly [number, number]>();
     links.set(first, ends.set(second, [instance(first), instance(second)]));
   };
-  const quorum = (): number => Math.floor(voters().length / 2) + 1;
-  const followers = (leader: SimMachine): number =>
-    planes().filter((machine) => isVoter(machine) && isLinked(leader, machine)).length;
+  // Asked at every call of every look.
+  const quorum = (): number => {
+    let count = 0;
+    for (const member of etcd.members) if (!member.learner) count += 1;
+    return Math.floor(count / 2) + 1;
+  };
+  const followers = (leader: SimMachine): number => {
+    let count = 0;
+    for (const machine of planes()) if (isVoter(machine) && isLinked(leader, machine)) count += 1;
+    return count;
+  };
   const canLead = (machine: SimMachine): boolean =>
     isVoter(machine) && isServing(machine) && followers(machine) >= quorum();
 
@@ -113,8 +123,8 @@ export function createEtcd(options: {
   }
 
   function leaderOf(): SimMachine | undefined {
-    const leader = planes().find((machine) => machine.name === etcd.leader);
-    return leader !== undefined && canLead(leader) ? leader : undefined;
+    for (const machine of planes()) if (machine.name === etcd.leader) return canLead(machine) ? machine : undefined;
+    return undefined;
   }
 
   /** Whether a newcomer and a voter take each other's certificates; what the newcomer trusts is what lies on its disk. */

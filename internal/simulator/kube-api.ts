@@ -17,7 +17,8 @@ export function answer(
   request: ApiRequest,
   view: View = plainView(world),
 ): ApiReply {
-  if (HEALTH.test(request.path)) return health(world, machine, request);
+  // Nearly every path is one of the API's own.
+  if (!request.path.startsWith('/api') && HEALTH.test(request.path)) return health(world, machine, request);
   if (!reachesEtcd(world, machine)) return failure(500, 'InternalError', 'etcdserver: request timed out');
   const route = routeOf(request.path);
   return route === undefined ? notServed() : answerRoute(world, view, request, route);
@@ -68,9 +69,9 @@ function answerBelow(target: Parameters<typeof read>[0], subresource: string): A
 
 /** `ok`, or one line a check where that was asked for or something fails. */
 function health(world: World, machine: SimMachine, { path, query }: ApiRequest): ApiReply {
-  const [, name = '', only] = path.split('/');
-  const ok = only === 'ping' || isApiServerReady(world, machine);
+  const ok = path.endsWith('/ping') || isApiServerReady(world, machine);
   if (ok && query.verbose === undefined) return { status: 200, body: 'ok' };
+  const [, name = ''] = path.split('/');
   const lines = ok
     ? `[+]ping ok\n[+]etcd ok\n${name} check passed\n`
     : `[+]ping ok\n[-]etcd failed: reason withheld\n${name} check failed\n`;

@@ -27,6 +27,8 @@ const DEADLINE_MS = 30_000;
 export function createSimKube({ world, process, faults, options }: SimKubeOptions): KubeClient {
   const { server } = options;
   const address = new URL(server).hostname;
+  /** What this client has read; the log keeps each once. */
+  const asked = new Set<string>();
 
   function fail(request: KubeRequest, kind: KubeErrorKind, found: string): KubeError {
     return new KubeError({ kind, server, doing: request.doing, found, outcome: 'not-done' });
@@ -58,24 +60,37 @@ export function createSimKube({ world, process, faults, options }: SimKubeOption
     return reply.body;
   }
 
+  async function write<T>(request: KubeRequest): Promise<T> {
+    faults.log.requests.add(`${request.method} ${request.path}`);
+    enter(request);
+    const silence = (): KubeError =>
+      new KubeError({ kind: 'timeout', server, doing: request.doing, found: 'no reply', outcome: 'unknown' });
+    return faults.make(process, {
+      name: `${request.method} ${kindOf(request.path)}`,
+      deadlineMs: request.deadlineMs ?? DEADLINE_MS,
+      perform: () => perform(request) as T,
+      canLand: () => world.at(address)?.isUp === true,
+      refusal: () => fail(request, 'server-error', 'etcdserver: leader changed'),
+      silence,
+    });
+  }
+
   return {
     server,
     clock: world.clock,
-    async request<T>(request: KubeRequest): Promise<T> {
+    request<T>(request: KubeRequest): Promise<T> {
       if (process.isDead) return never();
-      faults.log.requests.add(`${request.method} ${request.path}`);
-      if (request.method === 'GET') return perform(request) as T;
-      enter(request);
-      const silence = (): KubeError =>
-        new KubeError({ kind: 'timeout', server, doing: request.doing, found: 'no reply', outcome: 'unknown' });
-      return faults.make(process, {
-        name: `${request.method} ${kindOf(request.path)}`,
-        deadlineMs: request.deadlineMs ?? DEADLINE_MS,
-        perform: () => perform(request) as T,
-        canLand: () => world.at(address)?.isUp === true,
-        refusal: () => fail(request, 'server-error', 'etcdserver: leader changed'),
-        silence,
-      });
+      if (request.method !== 'GET') return write<T>(request);
+      if (!asked.has(request.path)) {
+        asked.add(request.path);
+        faults.log.requests.add(`GET ${request.path}`);
+      }
+      // As in the Talos client: it is answered at once, and a promise is made of the answer alone.
+      try {
+        return Promise.resolve(perform(request) as T);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     watch() {
       throw new KubeError({

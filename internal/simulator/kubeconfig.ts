@@ -2,8 +2,20 @@ import { Secret, writeCertificates } from '../../pkg/pki/index.ts';
 import type { CaMaterial } from './material.ts';
 import type { Mint } from './mint.ts';
 
-/** The kubeconfig that a control plane issues: trusts what it accepts, shows a leaf of what it signs with. */
+/**
+ * The kubeconfig that a control plane issues: trusts what it accepts, shows a leaf of what it signs with. The same for
+ * the same material, which the machines of many worlds have.
+ */
 export function issueKubeconfig(mint: Mint, ca: CaMaterial, address: string): Secret<'kubeconfig'> {
+  const known = issued.get(ca) ?? new Map<string, Secret<'kubeconfig'>>();
+  const kubeconfig = known.get(address) ?? writeKubeconfig(mint, ca, address);
+  issued.set(ca, known.set(address, kubeconfig));
+  return kubeconfig;
+}
+
+const issued = new WeakMap<CaMaterial, Map<string, Secret<'kubeconfig'>>>();
+
+function writeKubeconfig(mint: Mint, ca: CaMaterial, address: string): Secret<'kubeconfig'> {
   const leaf = mint.leaf(ca.issuing.fingerprint);
   const data = (text: string): string => Buffer.from(text).toString('base64');
   return Secret.of(

@@ -111,6 +111,8 @@ export interface SimMachine {
   api: { issuer: Fingerprint; accepted: readonly Certificate[] };
   /** COSI versions by type; they start again with every boot. */
   readonly versions: Map<string, bigint>;
+  /** Counts every move of a version. */
+  revision: number;
   readonly kubelet: Kubelet;
   readonly plane: Plane | undefined;
   node: NodeState | undefined;
@@ -178,6 +180,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
     others: undefined,
     api: { issuer: talos.fingerprint, accepted: taken.talos.accepted },
     versions: new Map(),
+    revision: 0,
     kubelet: {
       ...running(),
       trust: taken.kubelet.map((each) => each.fingerprint),
@@ -244,5 +247,6 @@ export function bootIdOf(name: string, boot: number, uid: string): string {
 
 /** Moves the version of resources. */
 export function bump(machine: SimMachine, ...types: readonly string[]): void {
+  machine.revision += 1;
   for (const type of types) machine.versions.set(type, (machine.versions.get(type) ?? 1n) + 1n);
 }

@@ -79,13 +79,14 @@ function createRenderer(): Stock['render'] {
 
 /** Reads as the product does, each text once. */
 function createKubeconfigReader(): ReadKubeconfig {
-  const read = new Map<string, Promise<KubeClientOptions>>();
+  const read = new Map<string, Map<string, Promise<KubeClientOptions>>>();
   return (text, options = {}) => {
-    const key = JSON.stringify([options, text]);
-    const known = read.get(key) ?? fromKubeconfig(text, options);
+    const known = read.get(text) ?? new Map<string, Promise<KubeClientOptions>>();
+    const key = JSON.stringify(options);
+    const reading = known.get(key) ?? fromKubeconfig(text, options);
     if (read.size >= KEPT) read.clear();
-    read.set(key, known);
-    return known;
+    read.set(text, known.set(key, reading));
+    return reading;
   };
 }
 
@@ -97,7 +98,7 @@ function createTexts(): Texts {
   function formsOf(config: string) {
     const kept = known.get(config);
     if (kept !== undefined) return kept;
-    const forms = { secret: Secret.of('machine-config', config), bytes: Buffer.from(config), digest: digestOf(config) };
+    const forms = { secret: Secret.of('machine-config', config), bytes: bytesOf(config), digest: digestOf(config) };
     if (known.size >= KEPT) known.clear();
     known.set(config, forms);
     return forms;
@@ -107,6 +108,15 @@ function createTexts(): Texts {
     bytes: (config) => formsOf(config).bytes,
     digest: (config) => formsOf(config).digest,
   };
+}
+
+/** Bytes that are not decoded again by whoever wants the text that they were made of. */
+function bytesOf(config: string): Buffer {
+  const bytes = Buffer.from(config);
+  const decode = bytes.toString.bind(bytes);
+  bytes.toString = (encoding, start, end) =>
+    encoding === 'utf8' && start === undefined ? config : decode(encoding, start, end);
+  return bytes;
 }
 
 function createDocuments(): Documents {

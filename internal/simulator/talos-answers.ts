@@ -110,21 +110,29 @@ function servingEtcd(world: World, machine: SimMachine, call: string): void {
 /** EtcdMemberList. @throws {Refusal} */
 export function etcdMembers(world: World, machine: SimMachine): readonly EtcdMember[] {
   servingEtcd(world, machine, 'EtcdMemberList');
-  return world.etcd.members.map((member) => memberOf(member, member));
+  // A change of the members is another list of them.
+  const { members } = world.etcd;
+  return membersOf(members, { members });
 }
 
-const memberOf = shared(({ id, name, learner, address }: SimMember) => {
-  const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
-  return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
-});
+const membersOf = shared(({ members }: { readonly members: readonly SimMember[] }): readonly EtcdMember[] =>
+  members.map(({ id, name, learner, address }) => {
+    const url = (port: number): string[] => (address === undefined ? [] : [`https://${address}:${port}`]);
+    return { id: id as EtcdMember['id'], name, peerUrls: url(2380), clientUrls: url(2379), learner };
+  }),
+);
 
 /** EtcdStatus. @throws {Refusal} */
 export function etcdStatus(world: World, machine: SimMachine): EtcdStatus {
   servingEtcd(world, machine, 'EtcdStatus');
   const { leader } = world.etcd;
-  return {
-    memberId: memberIdOf(world, machine.name),
-    leader: leader === undefined ? undefined : memberIdOf(world, leader),
+  const memberId = memberIdOf(world, machine.name);
+  return statusOf(machine, { memberId, leader: leader === undefined ? undefined : memberIdOf(world, leader) });
+}
+
+const statusOf = shared(
+  (facts: Pick<EtcdStatus, 'memberId' | 'leader'>): EtcdStatus => ({
+    ...facts,
     learner: false,
     raftTerm: 1n,
     raftIndex: 1n,
@@ -133,8 +141,8 @@ export function etcdStatus(world: World, machine: SimMachine): EtcdStatus {
     databaseBytesInUse: 1n,
     errors: [],
     storageVersion: '3.6',
-  };
-}
+  }),
+);
 
 /** EtcdAlarmList. @throws {Refusal} */
 export function etcdAlarms(world: World, machine: SimMachine): readonly EtcdAlarm[] {
@@ -161,15 +169,34 @@ export interface ServiceFact {
 
 /** Every service of a machine, by ID. */
 export function serviceFacts(world: World, machine: SimMachine): readonly ServiceFact[] {
-  const now = world.clock.monotonic();
   const { kubelet, plane, boot } = machine;
-  const lasting = (id: string): ServiceFact => ({ id, instance: boot, isRunning: true, isHealthy: true });
-  const running = (id: string, { instance, isRunning }: Running, isHealthy: () => boolean): ServiceFact => ({
-    id,
-    instance,
-    isRunning,
-    isHealthy: isRunning ? isHealthy() : undefined,
+  const etcd = plane?.etcd;
+  return servicesOf(machine, {
+    boot,
+    kubelet: kubelet.instance,
+    isKubeletRunning: kubelet.isRunning,
+    isKubeletHealthy: kubelet.isRunning ? world.clock.monotonic() >= kubelet.readyAt : undefined,
+    etcd: etcd?.instance,
+    isEtcdRunning: etcd?.isRunning === true,
+    isEtcdHealthy: etcd?.isRunning === true ? world.etcd.isHealthy(machine) : undefined,
   });
+}
+
+interface ServicesFacts {
+  readonly boot: number;
+  readonly kubelet: number;
+  readonly isKubeletRunning: boolean;
+  readonly isKubeletHealthy: boolean | undefined;
+  /** Undefined on workers. */
+  readonly etcd: number | undefined;
+  readonly isEtcdRunning: boolean;
+  readonly isEtcdHealthy: boolean | undefined;
+}
+
+const servicesOf = shared(({ boot, kubelet, etcd, ...facts }: ServicesFacts): readonly ServiceFact[] => {
+  const lasting = (id: string): ServiceFact => ({ id, instance: boot, isRunning: true, isHealthy: true });
+  const ofPlane = (service: ServiceFact): ServiceFact[] => (etcd === undefined ? [] : [service]);
+  const { isKubeletRunning, isKubeletHealthy, isEtcdRunning, isEtcdHealthy } = facts;
   // By ID, as Talos lists them.
   return [
     lasting('apid'),
@@ -177,35 +204,48 @@ export function serviceFacts(world: World, machine: SimMachine): readonly Servic
     lasting('containerd'),
     lasting('cri'),
     { id: 'dashboard', instance: boot, isRunning: true, isHealthy: undefined },
-    ...(plane === undefined ? [] : [running('etcd', plane.etcd, () => world.etcd.isHealthy(machine))]),
-    running('kubelet', kubelet, () => now >= kubelet.readyAt),
+    ...ofPlane({ id: 'etcd', instance: etcd ?? 0, isRunning: isEtcdRunning, isHealthy: isEtcdHealthy }),
+    { id: 'kubelet', instance: kubelet, isRunning: isKubeletRunning, isHealthy: isKubeletHealthy },
     lasting('machined'),
     lasting('syslogd'),
-    ...(plane === undefined ? [] : [lasting('trustd')]),
+    ...ofPlane(lasting('trustd')),
     lasting('udevd'),
   ];
-}
+});
 
 /** The containers of the static pods that run. */
 export function containersOf({ name, plane }: SimMachine): readonly ContainerStatus[] {
   if (plane === undefined) return [];
-  const processes = [
-    ['kube-apiserver', plane.apiServer],
-    ['kube-controller-manager', plane.controllerManager],
-    ['kube-scheduler', plane.scheduler],
-  ] as const;
-  return processes
-    .filter(([, { isRunning }]) => isRunning)
-    .map(([container, process]) => containerOf(process, { machine: name, container, instance: process.instance }));
+  const instanceOf = ({ isRunning, instance }: Running): number | undefined => (isRunning ? instance : undefined);
+  return podContainersOf(plane, {
+    machine: name,
+    apiServer: instanceOf(plane.apiServer),
+    controllerManager: instanceOf(plane.controllerManager),
+    scheduler: instanceOf(plane.scheduler),
+  });
 }
 
-interface ContainerFacts {
+/** Instances of the static pods; undefined for one that does not run. */
+interface PodsFacts {
   readonly machine: string;
-  readonly container: string;
-  readonly instance: number;
+  readonly apiServer: number | undefined;
+  readonly controllerManager: number | undefined;
+  readonly scheduler: number | undefined;
 }
 
-const containerOf = shared(({ machine, container, instance }: ContainerFacts): ContainerStatus => {
+const podContainersOf = shared((facts: PodsFacts): readonly ContainerStatus[] => {
+  const { machine, apiServer, controllerManager, scheduler } = facts;
+  const instances = {
+    'kube-apiserver': apiServer,
+    'kube-controller-manager': controllerManager,
+    'kube-scheduler': scheduler,
+  };
+  return Object.entries(instances).flatMap(([container, instance]) =>
+    instance === undefined ? [] : [containerOf(machine, container, instance)],
+  );
+});
+
+function containerOf(machine: string, container: string, instance: number): ContainerStatus {
   const podId = `kube-system/${container}-${machine}`;
   return {
     id: `${podId}:${container}:${containerId(instance)}`,
@@ -216,7 +256,7 @@ const containerOf = shared(({ machine, container, instance }: ContainerFacts): C
     status: 'CONTAINER_RUNNING',
     sandbox: false,
   };
-});
+}
 
 /** First digits of the ID of a static pod's container. */
 export function containerId(instance: number): string {

@@ -2,17 +2,20 @@ import { type Certificate, type Fingerprint, writeCertificates } from '../../pkg
 import {
   type CallOptions,
   type Identity,
+  type Resource,
   type ResourceKind,
   type ServiceStatus,
   TalosError,
   type TalosErrorKind,
   type TalosMachine,
 } from '../../pkg/talos/index.ts';
+import type { Read } from './call-log.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
+import { resourceOf } from './kept-resources.ts';
+import { shared } from './kube/shared.ts';
 import { issueKubeconfig } from './kubeconfig.ts';
 import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
-import { specOf } from './resources.ts';
 import { stockOf } from './stock.ts';
 import {
   applyConfiguration,
@@ -23,6 +26,7 @@ import {
   etcdStatus,
   planeOf,
   Refusal,
+  type ServiceFact,
   serviceFacts,
 } from './talos-answers.ts';
 import { beginReboot } from './transitions.ts';
@@ -77,20 +81,44 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     return machine;
   }
 
+  /** A refusal of the machine as the client's error. */
+  function errorOf(call: string, error: unknown): unknown {
+    return error instanceof Refusal ? fail(call, error.kind, error.message) : error;
+  }
+
   /** Runs what the machine does; its refusal becomes the client's error. */
   function refusing<T>(call: string, run: () => T): T {
     try {
       return run();
     } catch (error) {
-      throw error instanceof Refusal ? fail(call, error.kind, error.message) : error;
+      throw errorOf(call, error);
     }
   }
 
-  async function read<T>(call: string, options: CallOptions | undefined, take: (machine: SimMachine) => T): Promise<T> {
+  /** What this client has read of whom, as the log keeps it. */
+  let logged: { readonly of: string; readonly reads: Map<string, Read> } | undefined;
+  function log({ name: of, bootId }: SimMachine, call: string): void {
+    if (logged?.of !== of) logged = { of, reads: faults.log.readsOf(of) };
+    const at = world.clock.monotonic();
+    const last = logged.reads.get(call);
+    if (last === undefined) {
+      logged.reads.set(call, { at, bootId });
+      return;
+    }
+    last.at = at;
+    last.bootId = bootId;
+  }
+
+  /** A call that changes nothing. It is answered at once: a promise is made of the answer alone, fifty times in a look. */
+  function read<T>(call: string, options: CallOptions | undefined, take: (machine: SimMachine) => T): Promise<T> {
     if (process.isDead) return never();
-    const machine = enter(call, options?.fresh);
-    faults.log.read(machine.name, call, world.clock.monotonic(), machine.bootId);
-    return refusing(call, () => take(machine));
+    try {
+      const machine = enter(call, options?.fresh);
+      log(machine, call);
+      return Promise.resolve(take(machine));
+    } catch (error) {
+      return Promise.reject(errorOf(call, error));
+    }
   }
 
   /** A mutating call: entered now, and only landing in the boot that it was sent to. */
@@ -176,26 +204,10 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
       }),
     bootId: (call) => read('Get BootIDs', call, (machine) => machine.bootId),
     containers: (call) => read('Containers', call, containersOf),
-    get: async <Spec>(kind: ResourceKind<Spec>, call?: CallOptions & { readonly id?: string }) =>
-      read(`Get ${kind.type}`, call, (machine) => {
-        const found = specOf(world, machine, kind.type);
-        if (found === undefined) return undefined;
-        return {
-          metadata: {
-            namespace: kind.namespace,
-            type: kind.type,
-            id: call?.id ?? kind.id ?? '',
-            version: machine.versions.get(found.name) ?? 1n,
-            phase: 'running' as const,
-            owner: 'simulator',
-            created: world.clock.now(),
-            updated: world.clock.now(),
-            finalizers: [],
-            labels: {},
-            annotations: {},
-          },
-          spec: found.spec as Spec,
-        };
+    get: <Spec>({ type, namespace, id = '' }: ResourceKind<Spec>, call?: CallOptions & { readonly id?: string }) =>
+      read(nameOfGet(type), call, (machine) => {
+        const found = resourceOf(world, machine, { type, namespace, id: call?.id ?? id });
+        return found as Resource<Spec> | undefined;
       }),
     list: async () => unsupported('List')(),
     watch: unsupported('Watch'),
@@ -233,18 +245,40 @@ function holds(certificates: readonly Certificate[], fingerprint: Fingerprint): 
   return certificates.some((certificate) => certificate.fingerprint === fingerprint);
 }
 
-function servicesOf(world: World, machine: SimMachine): ServiceStatus[] {
-  return serviceFacts(world, machine).map(({ id, isRunning, isHealthy }) => ({
-    id,
-    state: isRunning ? 'Running' : 'Stopping',
-    healthy: isHealthy,
-    healthMessage: '',
-    events: [{ state: 'Running', message: 'Started task', at: startOf(machine, id) }],
-  }));
+function servicesOf(world: World, machine: SimMachine): readonly ServiceStatus[] {
+  const { kubelet, plane, upSince } = machine;
+  const services = serviceFacts(world, machine);
+  return statusesOf(services, { services, kubelet: kubelet.startedAt, etcd: plane?.etcd.startedAt, upSince });
 }
 
-/** When a service last started: with the boot, unless it is one that is started by itself. */
-function startOf({ kubelet, plane, upSince }: SimMachine, id: string): number {
-  if (id === 'kubelet') return kubelet.startedAt;
-  return id === 'etcd' && plane !== undefined ? plane.etcd.startedAt : upSince;
+/** Services, and when they last started: with the boot, unless it is one that is started by itself. */
+interface Started {
+  readonly services: readonly ServiceFact[];
+  readonly kubelet: number;
+  readonly etcd: number | undefined;
+  readonly upSince: number;
 }
+
+const statusesOf = shared(({ services, kubelet, etcd = 0, upSince }: Started): readonly ServiceStatus[] =>
+  services.map(({ id, isRunning, isHealthy }) => {
+    const at = id === 'kubelet' ? kubelet : id === 'etcd' ? etcd : upSince;
+    return {
+      id,
+      state: isRunning ? 'Running' : 'Stopping',
+      healthy: isHealthy,
+      healthMessage: '',
+      events: [{ state: 'Running', message: 'Started task', at }],
+    };
+  }),
+);
+
+/** The name of a call by the type that it reads; there are a dozen of them. */
+function nameOfGet(type: string): string {
+  const known = namesOfGet.get(type);
+  if (known !== undefined) return known;
+  const name = `Get ${type}`;
+  namesOfGet.set(type, name);
+  return name;
+}
+
+const namesOfGet = new Map<string, string>();

@@ -19,17 +19,28 @@ function own(world: World): ConfigMapObject[] {
 }
 
 function rootCaObject(world: World, namespace: string, pem: string): ConfigMapObject {
-  return {
+  const state = namespaceOf(world, namespace);
+  return rootCaOf(state, { namespace, pem, createdAt: state.createdAt });
+}
+
+interface RootCaFacts {
+  readonly namespace: string;
+  readonly pem: string;
+  readonly createdAt: number;
+}
+
+const rootCaOf = shared(
+  ({ namespace, pem, createdAt }: RootCaFacts): ConfigMapObject => ({
     metadata: {
       name: 'kube-root-ca.crt',
       namespace,
       uid: `root-${namespace}`,
       resourceVersion: '1',
-      creationTimestamp: toTime(namespaceOf(world, namespace).createdAt),
+      creationTimestamp: toTime(createdAt),
     },
     data: { 'ca.crt': pem },
-  };
-}
+  }),
+);
 
 function authenticationObject(world: World): ConfigMapObject | undefined {
   const map = world.kubernetes.authentication;

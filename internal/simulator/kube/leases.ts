@@ -7,10 +7,10 @@ import { uidOf } from './storage.ts';
 import { stored } from './stored.ts';
 
 /** The Lease of a kubelet. */
-export function leaseObject({ name, node }: SimMachine): LeaseObject[] {
-  if (node === undefined) return [];
+export function leaseObject({ name, node }: SimMachine): LeaseObject | undefined {
+  if (node === undefined) return undefined;
   const { uid, createdAt, leaseAt } = node;
-  return [leaseOf(node, { name, uid, createdAt, leaseAt })];
+  return leaseOf(node, { name, uid, createdAt, leaseAt });
 }
 
 type LeaseFacts = Pick<SimMachine, 'name'> & Pick<NodeState, 'uid' | 'createdAt' | 'leaseAt'>;
@@ -30,12 +30,12 @@ const leaseOf = shared(
 );
 
 /** Who leads the controller managers; it is held by the one that works. */
-function leaderObject(world: World): KubeObject[] {
+function leaderObject(world: World): KubeObject | undefined {
   const lead = world.kubernetes.lead();
   const [first] = world.planes();
-  if (lead === undefined || first?.node === undefined) return [];
+  if (lead === undefined || first?.node === undefined) return undefined;
   const { name, instance } = lead;
-  return [leaderOf(lead, { name, instance, createdAt: first.node.createdAt })];
+  return leaderOf(lead, { name, instance, createdAt: first.node.createdAt });
 }
 
 const leaderOf = shared(
@@ -61,5 +61,13 @@ export const LEASES = stored({
   namespaced: true,
   shortNames: [],
   columns: [NAME_COLUMN, textColumn('Holder', 'spec.holderIdentity'), AGE_COLUMN],
-  own: (world) => [...world.machines().flatMap(leaseObject), ...leaderObject(world)],
+  own(world) {
+    const leases: KubeObject[] = [];
+    for (const machine of world.machines()) {
+      const lease = leaseObject(machine);
+      if (lease !== undefined) leases.push(lease);
+    }
+    const leader = leaderObject(world);
+    return leader === undefined ? leases : [...leases, leader];
+  },
 });

@@ -3,6 +3,7 @@ import type { World } from '../world.ts';
 import { AGE_COLUMN, column, NAME_COLUMN, textColumn } from './columns.ts';
 import { failure } from './request.ts';
 import type { Resource } from './resource.ts';
+import { shared } from './shared.ts';
 import { stored } from './stored.ts';
 
 /** A namespace as the cluster remembers it. */
@@ -21,18 +22,28 @@ const BORN_AT = Date.UTC(2026, 0, 1);
 
 /** A namespace of the cluster; one that was never created is as old as the cluster. */
 export function namespaceOf(world: World, name: string): NamespaceState {
-  return (
-    world.kubernetes.namespaces.get(name) ?? {
-      uid: `namespace-${name}`,
-      createdAt: BORN_AT,
-      labels: {},
-      annotations: {},
-    }
-  );
+  return world.kubernetes.namespaces.get(name) ?? BORN.get(name) ?? born(name);
 }
 
+const born = (name: string): NamespaceState => ({
+  uid: `namespace-${name}`,
+  createdAt: BORN_AT,
+  labels: {},
+  annotations: {},
+});
+
+/** The same in every world. */
+const BORN: ReadonlyMap<string, NamespaceState> = new Map(BORN_NAMESPACES.map((name) => [name, born(name)]));
+
 function namespaceObject(world: World, name: string): KubeObject {
-  const { uid, createdAt, labels, annotations } = namespaceOf(world, name);
+  const state = namespaceOf(world, name);
+  const { uid, createdAt, labels, annotations } = state;
+  return namespaceFrom(state, { name, uid, createdAt, labels, annotations });
+}
+
+type NamespaceFacts = NamespaceState & { readonly name: string };
+
+const namespaceFrom = shared(({ name, uid, createdAt, labels, annotations }: NamespaceFacts): KubeObject => {
   return {
     metadata: {
       name,
@@ -44,7 +55,7 @@ function namespaceObject(world: World, name: string): KubeObject {
     },
     ...{ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } },
   };
-}
+});
 
 /** Namespaces. The controller manager gives each its `kube-root-ca.crt`. */
 export const NAMESPACES: Resource = {

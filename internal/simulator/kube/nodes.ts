@@ -17,13 +17,28 @@ const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
 type NodeFacts = Pick<SimMachine, 'name' | 'address' | 'role' | 'version'> & Omit<NodeState, 'leaseAt' | 'beatAt'>;
 
 /** The Node of a machine as the API shows it. */
-export function nodeObject({ name, address, role, version, node }: SimMachine): NodeObject[] {
-  if (node === undefined) return [];
+export function nodeObject(machine: SimMachine): NodeObject | undefined {
+  const { name, address, role, version, node } = machine;
+  if (node === undefined) return undefined;
   const { uid, bootId, ready, unschedulable, annotations, labels, taints } = node;
   const { reportedAt, readySince, resourceVersion, createdAt } = node;
-  const shown = { uid, bootId, ready, unschedulable, annotations, labels, taints };
-  const facts = { name, address, role, version, ...shown, reportedAt, readySince, resourceVersion, createdAt };
-  return [nodeOf(node, facts)];
+  return nodeOf(node, {
+    name,
+    address,
+    role,
+    version,
+    uid,
+    bootId,
+    ready,
+    unschedulable,
+    annotations,
+    labels,
+    taints,
+    reportedAt,
+    readySince,
+    resourceVersion,
+    createdAt,
+  });
 }
 
 const nodeOf = shared((facts: NodeFacts): NodeObject => {
@@ -174,10 +189,17 @@ export const NODES: Resource = {
     wide('Kernel-Version', (object) => textOf(object, 'status.nodeInfo.kernelVersion')),
     wide('Container-Runtime', (object) => textOf(object, 'status.nodeInfo.containerRuntimeVersion')),
   ],
-  list: (world) => world.machines().flatMap(nodeObject),
+  list(world) {
+    const nodes: NodeObject[] = [];
+    for (const machine of world.machines()) {
+      const node = nodeObject(machine);
+      if (node !== undefined) nodes.push(node);
+    }
+    return nodes;
+  },
   find: (world, name) => {
     const machine = world.find(name);
-    return machine === undefined ? undefined : nodeObject(machine)[0];
+    return machine === undefined ? undefined : nodeObject(machine);
   },
   update,
 };

@@ -6,6 +6,8 @@ import type { Resource } from './resource.ts';
 /** Which objects a list or a watch is about. */
 export interface Selection {
   readonly namespace: string | undefined;
+  /** Whether it is about every object that there is. */
+  readonly isAll: boolean;
   /** The one name that it is about, where it says so. */
   readonly name: string | undefined;
   matches(object: KubeObject): boolean;
@@ -23,7 +25,8 @@ export function selectionOf(
   query: Readonly<Record<string, unknown>>,
 ): SelectionResult {
   if (query.fieldSelector === undefined && query.labelSelector === undefined) {
-    return { ok: true, selection: { namespace, name: undefined, matches: inside(namespace) } };
+    const isAll = namespace === undefined;
+    return { ok: true, selection: { namespace, isAll, name: undefined, matches: inside(namespace) } };
   }
   const fields = requirementsOf(String(query.fieldSelector ?? ''));
   const known = ['metadata.name', 'metadata.namespace', ...(resource.fields ?? [])];
@@ -46,7 +49,7 @@ export function selectionOf(
     return isWanted && selects(labels, object.metadata.labels ?? {});
   };
   const name = fields.find(({ key, isEqual }) => key === 'metadata.name' && isEqual)?.value;
-  return { ok: true, selection: { namespace, name, matches } };
+  return { ok: true, selection: { namespace, isAll: false, name, matches } };
 }
 
 function inside(namespace: string | undefined): (object: KubeObject) => boolean {

@@ -25,6 +25,6 @@ function isSame<Facts extends object>(a: Facts, b: Facts): boolean {
 
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) frozen(part);
+  for (const key in value) frozen(value[key]);
   return Object.freeze(value);
 }

@@ -18,6 +18,8 @@ export interface Storage {
 /** Revisions begin where those of a cluster that has been up for a while would be. */
 const FIRST_REVISION = 1_000;
 
+const NOTHING: readonly KubeObject[] = [];
+
 /** An empty storage. */
 export function createStorage(): Storage {
   const kept = new Map<Resource, Map<string, KubeObject>>();
@@ -33,7 +35,7 @@ export function createStorage(): Storage {
     get revision() {
       return revision;
     },
-    list: (resource) => [...of(resource).values()],
+    list: (resource) => (kept.has(resource) ? [...of(resource).values()] : NOTHING),
     find: (resource, namespace, name) => of(resource).get(keyOf(namespace, name)),
     put(resource, object) {
       revision += 1;

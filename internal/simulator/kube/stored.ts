@@ -26,7 +26,10 @@ export function stored(options: StoredOptions): Resource {
     world.kubernetes.storage.find(resource, metadata.namespace, metadata.name) !== undefined;
   const resource: Resource = {
     ...described,
-    list: (world) => [...own(world), ...world.kubernetes.storage.list(resource)],
+    list(world) {
+      const written = world.kubernetes.storage.list(resource);
+      return written.length === 0 ? own(world) : [...own(world), ...written];
+    },
     create: put,
     update(world, { before, after }: Write) {
       // What the cluster keeps itself it writes over within seconds.

@@ -21,7 +21,8 @@ export interface Target {
 export function list({ view, resource, namespace, request }: Omit<Target, 'name'>): ApiReply {
   const selected = selectionOf(resource, namespace, request.query);
   if (!selected.ok) return selected.reply;
-  const items = view.list(resource).filter(selected.selection.matches);
+  const all = view.list(resource);
+  const items = selected.selection.isAll ? all : all.filter(selected.selection.matches);
   const body = {
     kind: `${resource.kind}List`,
     apiVersion: apiVersionOf(resource),
