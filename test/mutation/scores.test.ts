@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type MutationReport, scoreLines, scoresOf } from './scores.ts';
+import { type MutationReport, scoreLines, scoresOf, wholeOf } from './scores.ts';
 
 function aReport(files: Readonly<Record<string, readonly string[]>>): MutationReport {
   const entries = Object.entries(files).map(([path, statuses]) => [
@@ -31,6 +31,18 @@ describe('scores of mutation testing', () => {
     expect(scoresOf(report)).toEqual([
       { name: 'decide and gates', noticed: 2, mutants: 3, atLeast: 95 },
       { name: 'internal/rotation', noticed: 3, mutants: 4, atLeast: 85 },
+      { name: 'all', noticed: 3, mutants: 4, atLeast: 85 },
+    ]);
+  });
+
+  it('takes several reports for one, and of a file the last', () => {
+    const reports = [
+      aReport({ 'pkg/pki/pem.ts': ['Survived', 'Survived'], 'pkg/pki/ca.ts': ['Killed'] }),
+      aReport({ 'pkg/pki/pem.ts': ['Killed', 'Survived'], 'pkg/pki/der.ts': ['Killed'] }),
+    ];
+
+    expect(scoresOf(wholeOf(reports))).toEqual([
+      { name: 'pkg/pki', noticed: 3, mutants: 4, atLeast: 85 },
       { name: 'all', noticed: 3, mutants: 4, atLeast: 85 },
     ]);
   });

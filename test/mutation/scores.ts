@@ -40,6 +40,11 @@ export const PARTS: readonly Part[] = [
 const NOTICED: ReadonlySet<string> = new Set(['Killed', 'Timeout']);
 const UNNOTICED: ReadonlySet<string> = new Set(['Survived', 'NoCoverage']);
 
+/** Several reports as one; of a file that is in more than one of them, the last one counts. */
+export function wholeOf(reports: readonly MutationReport[]): MutationReport {
+  return { files: Object.assign({}, ...reports.map(({ files }) => files)) as MutationReport['files'] };
+}
+
 /** The score of each part of which the report holds a mutant; mutants that do not run, or are said to change nothing, are not counted. */
 export function scoresOf(report: MutationReport, parts: readonly Part[] = PARTS): Score[] {
   return parts.flatMap(({ name, holds, atLeast }) => {
