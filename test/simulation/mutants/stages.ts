@@ -220,4 +220,22 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
       awayMs: 1_800_000,
     })),
   },
+  {
+    name: 'an operation that goes on with the record of another one begins at the beginning',
+    row: 'I3 S21',
+    edits: [edit(`${STAGES}/pending.ts`, 'enter(reached)', "enter(() => 'Accepting')")],
+    scenarios: [340_000, 435_000].map((at) => ({ ...plain('3+1', ALL), happenings: [{ at, what: 'begin-anew' }] })),
+  },
+  {
+    name: 'cordons of an operation that is gone stay',
+    row: 'I3 S24',
+    edits: [
+      edit(
+        'internal/controller/observe-machine.ts',
+        'owners.includes(node.cordonedBy)',
+        'owners[0] === node.cordonedBy',
+      ),
+    ],
+    scenarios: [48_000, 97_000].map((at) => ({ ...plain('3+1', ALL), happenings: [{ at, what: 'begin-anew' }] })),
+  },
 ];
