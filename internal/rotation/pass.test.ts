@@ -360,6 +360,16 @@ describe('a machine that was left two stages behind, as one whose disk was resto
     });
   });
 
+  it('is remembered as one: its etcd has started with what the others do not take', () => {
+    const applied = (cp3: MachineOptions) => {
+      const decision = decide(anObservation({ stage: 'Issuing', targets: ['etcd'], except: { cp3 } }));
+      return decision.kind === 'act' ? decision.mark?.applied?.find(({ machine }) => machine === 'cp3') : undefined;
+    };
+
+    expect(applied({ stands: 'Before' })).toMatchObject({ leftBehind: true });
+    expect(applied({ stands: 'Accepting' })).not.toHaveProperty('leftBehind');
+  });
+
   it('is told before other control planes, which cannot be told while it is not well', () => {
     const etcdService = { running: true, healthy: false };
     const cp3 = { stands: 'Before', talos: { etcdService }, apiServer: 'failing: etcd' } as const;

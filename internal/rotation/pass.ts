@@ -129,6 +129,7 @@ export function remember(
     stage: context.stage,
     bootID: bootId,
     ...(apiServer && apiServerInstance !== undefined ? { apiServerInstance } : {}),
+    ...(isLeftBehind(context, machine) ? { leftBehind: true } : {}),
     appliedAt: timestamp(context),
   };
   return [...applied.filter((each) => each.machine !== machine.name), entry];

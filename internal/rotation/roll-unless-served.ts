@@ -1,8 +1,8 @@
-import { anyTarget, type Context, controlPlanes } from './context.ts';
+import { anyTarget, type Context, controlPlanes, isKnown } from './context.ts';
 import { type Decision, waitFor } from './decision.ts';
 import { sinceLastChange } from './hold.ts';
 import type { MachineObservation } from './observation.ts';
-import { rollOf } from './roll.ts';
+import { rollOf, startedTooEarly } from './roll.ts';
 
 /** How long a probe that cannot connect is repeated before the reboots are done instead. */
 const PROBE_PATIENCE_MS = 30_000;
@@ -16,8 +16,7 @@ const PROBE_PATIENCE_MS = 30_000;
 export function rollUnlessServed(context: Context): Decision | undefined {
   if (!anyTarget(context, (target) => target.rolled)) return undefined;
   const machines = controlPlanes(context);
-  const unproved = machines.filter((machine) => !servesNewLeaf(context, machine));
-  const [first] = unproved;
+  const first = machines.find((machine) => !servesNewLeaf(context, machine));
   if (
     first !== undefined &&
     sinceLastChange(context) < PROBE_PATIENCE_MS &&
@@ -28,7 +27,15 @@ export function rollUnlessServed(context: Context): Decision | undefined {
       message: `${first.name}: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet`,
     });
   }
-  return rollOf(context, unproved);
+  return rollOf(
+    context,
+    machines.filter((machine) => !servesNewLeaf(context, machine) || trustsTooLittle(context, machine)),
+  );
+}
+
+/** The new leaf is no proof of what its etcd trusts, where the machine came back two stages behind. */
+function trustsTooLittle(context: Context, machine: MachineObservation): boolean {
+  return isKnown(machine) && startedTooEarly(context, machine);
 }
 
 function servesNewLeaf(context: Context, machine: MachineObservation): boolean {

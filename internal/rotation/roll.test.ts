@@ -392,6 +392,35 @@ describe('the roll after Issuing', () => {
     expect(decide(toRoll({ except, status }, 'Issuing'))).toMatchObject({ effect: { kind: 'reboot', machine: 'cp2' } });
   });
 
+  describe('of a machine that was told two stages at once, as one whose disk was restored', () => {
+    /** `boot-1` is the boot in which it was told. */
+    const told = (bootID: string): Partial<CaRotationStatus> => ({
+      applied: ['cp1', 'cp2', 'cp3'].map((name) =>
+        wasTold(name, 'Issuing', { bootID: 'boot-1', ...(name === 'cp3' ? { bootID, leftBehind: true } : {}) }),
+      ),
+    });
+
+    it('is done although it serves the new leaf: what its etcd trusts is older than that', () => {
+      expect(decide(toRoll({ status: told('boot-1') }, 'Issuing'))).toMatchObject({
+        effect: { kind: 'cordon', machine: 'cp3' },
+      });
+    });
+
+    it('is over with another boot', () => {
+      expect(decide(toRoll({ status: told('boot-0') }, 'Issuing'))).toMatchObject({
+        effect: { kind: 'enter-stage', stage: 'Dropping' },
+      });
+    });
+
+    it('comes before that of the others, which not all can connect to it', () => {
+      const except = { cp1: { served: nothing } };
+
+      expect(decide(toRoll({ except, status: told('boot-1') }, 'Issuing'))).toMatchObject({
+        effect: { kind: 'cordon', machine: 'cp3' },
+      });
+    });
+  });
+
   it('waits for a probe that was not made', () => {
     const observation = toRoll({ status: { stageStartedAt: ago(1) } }, 'Issuing');
     const machines = observation.machines.map(({ etcdServed, ...machine }) =>

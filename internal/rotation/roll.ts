@@ -38,8 +38,12 @@ export function rollOf(context: Context, among: readonly MachineObservation[]): 
   const release = releaseDrained(context, waiting);
   if (release !== undefined) return release;
   const { etcdDraining } = context.status;
-  // The one that is drained already goes on: two are never cordoned at a time.
-  const next = waiting.find((machine) => machine.name === etcdDraining) ?? waiting[0];
+  const next =
+    // The one that is drained already goes on: two are never cordoned at a time.
+    waiting.find((machine) => machine.name === etcdDraining) ??
+    // Not all of the others can connect to its etcd: none of them goes while it counts.
+    waiting.find((machine) => startedTooEarly(context, machine)) ??
+    waiting[0];
   if (next === undefined) return undefined;
   const blocker = firstBlocker(BEFORE_REBOOT, context);
   if (blocker !== undefined) return hold(context, blocker);
@@ -49,6 +53,14 @@ export function rollOf(context: Context, among: readonly MachineObservation[]): 
 /** Whether the machine is still in the boot in which it was given the stage's configuration. */
 function needsReboot(context: Context, machine: KnownMachine): boolean {
   return appliedTo(context, machine)?.bootID === machine.talos.value.bootId;
+}
+
+/**
+ * Whether its etcd is of no stage that the others understand: the machine came back two
+ * stages behind (an old disk, another machine in its place), was told, and is in that boot yet.
+ */
+export function startedTooEarly(context: Context, machine: KnownMachine): boolean {
+  return appliedTo(context, machine)?.leftBehind === true && needsReboot(context, machine);
 }
 
 /**
