@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { OLD } from '../../test/builders/rotation-material.ts';
 import { decide } from './decide.ts';
 
 /** A rotation that was deleted a second ago, in Accepting. */
@@ -68,7 +69,16 @@ describe('taking the new certificate authorities back', () => {
     expect(deleted({ stage: 'Issuing', targets: ['talos'], stands: 'Accepting', except })).toMatchObject({
       kind: 'wait',
       reason: 'Reverting',
-      message: "taking the new CAs back: w1: apid's certificate is issued by afafafafafaf; expected a01da01da01d",
+      message: 'taking the new CAs back: w1 still shows a certificate of the new Talos API CA',
+    });
+  });
+
+  it('goes on where a worker has the list of a control plane that is back already, and shows nothing new', () => {
+    const w1 = { stands: 'Accepting', pki: { talosAccepted: [OLD.talos] } } as const;
+    const except = { cp1: { stands: 'Before' }, w1 } as const;
+
+    expect(deleted({ targets: ['talos'], stands: 'Accepting', runs: 'Accepting', except })).toMatchObject({
+      effect: { kind: 'revert-config', machine: 'cp2', to: 'Before' },
     });
   });
 

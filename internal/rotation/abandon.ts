@@ -116,18 +116,16 @@ function isPatient(context: Context): boolean {
 }
 
 /**
- * A machine that was told to issue with the old CAs again and does not yet, or that
- * may have been told to issue with the new ones and cannot be asked: nobody stops
- * trusting the new ones before.
+ * A machine that still shows a certificate of a new CA, or that may have been told to
+ * issue with it and cannot be asked: nobody stops trusting the new ones before. What a
+ * worker accepts meanwhile is what the control plane gave it that it asked last.
  */
 function stillIssuing(context: Context): Blocker | undefined {
   for (const machine of context.observation.machines.filter(isKnown)) {
     for (const target of context.targets) {
-      const material = context.material[target.name];
-      const { pki, standing } = machine.talos.value;
-      if (material === undefined || standing[target.name].stage !== 'Accepting') continue;
-      const found = target.prove({ pki, role: machine.role, stage: 'Accepting', material });
-      if (found !== undefined) return { reason: 'Reverting', message: `${machine.name}: ${found}` };
+      const issuer = context.material[target.name]?.new.fingerprint;
+      if (issuer === undefined || !target.shown(machine.talos.value.pki).includes(issuer)) continue;
+      return { reason: 'Reverting', message: `${machine.name} still shows a certificate of the new ${target.title}` };
     }
   }
   return isAtLeast(context.stage, 'Issuing') ? everyMachineKnown(context) : undefined;

@@ -18,6 +18,7 @@ export const aggregator: TargetDescriptor = {
     proveAccepted('the aggregation layer', input.pki.aggregatorAccepted, input) ??
     proveIssuing('the aggregation layer', input.pki.aggregatorIssuing, input),
   accepted: (pki) => pki.aggregatorAccepted,
+  shown: (pki) => [pki.aggregatorIssuing],
   issuing: (pki) => pki.aggregatorIssuing,
   published: 'requestheader',
   warnings: [

@@ -41,6 +41,8 @@ export interface TargetDescriptor {
   readonly workersDropFirst: boolean;
   /** The CAs that a control plane accepts for it. */
   readonly accepted: (pki: PkiReading) => readonly Fingerprint[];
+  /** The CAs that signed what a machine shows for it. */
+  readonly shown: (pki: PkiReading) => readonly (Fingerprint | undefined)[];
   /** The CA that a control plane issues with. */
   readonly issuing: (pki: PkiReading) => Fingerprint | undefined;
   /** The key of extension-apiserver-authentication in which kube-apiserver publishes what it accepts. */

@@ -19,6 +19,7 @@ export const etcd: TargetDescriptor = {
   tooOld: 'VersionUnsupported',
   prove: (input) => proveTrustFile(input) ?? proveIssuing("etcd's certificate", input.pki.etcdLeafIssuer, input),
   accepted: (pki) => pki.etcdTrusted,
+  shown: (pki) => [pki.etcdLeafIssuer],
   issuing: (pki) => pki.etcdLeafIssuer,
   warnings: [
     'Take a snapshot of etcd before you start.',

@@ -25,6 +25,7 @@ export const kubernetes: TargetDescriptor = {
         proveIssuing('the Kubernetes API', input.pki.kubernetesIssuing, input))
       : undefined) ?? proveAccepted('the kubelet', input.pki.kubeletAccepted, input),
   accepted: (pki) => pki.kubernetesAccepted,
+  shown: (pki) => [pki.kubernetesIssuing],
   issuing: (pki) => pki.kubernetesIssuing,
   published: 'client',
   warnings: [

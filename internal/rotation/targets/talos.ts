@@ -24,6 +24,7 @@ export const talos: TargetDescriptor = {
     // What a worker's apid holds may be ahead of what its own controllers have made of its configuration.
     proveAccepted('the Talos root (OSRootSecrets)', input.pki.talosRootAccepted, input),
   accepted: (pki) => pki.talosAccepted,
+  shown: (pki) => [pki.talosIssuing, pki.apidIssuer],
   issuing: (pki) => pki.talosIssuing,
   warnings: [
     'Every talosconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
