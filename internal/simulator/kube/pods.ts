@@ -6,7 +6,7 @@ import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
 import { fieldOf, listOf, textOf } from './fields.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
 import { conflict, type Resource, type Subresource } from './resource.ts';
-import { shared } from './shared.ts';
+import { frozen, once, shared } from './shared.ts';
 
 const IMAGES: Readonly<Record<string, string>> = {
   'kube-apiserver': 'registry.k8s.io/kube-apiserver:v1.36.3',
@@ -89,19 +89,24 @@ function processOf({ plane }: SimMachine, app: string): Running | undefined {
 const imageOf = (app: string): string => IMAGES[app] ?? `example.com/${app}:1.0.0`;
 
 function specOf(app: string, more: object): object {
-  const containers = [{ name: app, image: imageOf(app), resources: {} }];
-  return { containers, restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...more };
+  return { containers: containersOf(app), restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...more };
 }
 
-function conditionsOf(ready: boolean) {
-  const status = ready ? ('True' as const) : ('False' as const);
-  return [
+const containersOf = once((app) => [{ name: app, image: imageOf(app), resources: {} }]);
+
+const conditionsOf = (ready: boolean) => (ready ? READY : UNREADY);
+
+function conditions(status: 'True' | 'False') {
+  return frozen([
     { type: 'Ready', status },
     { type: 'ContainersReady', status },
     { type: 'Initialized', status: 'True' as const },
     { type: 'PodScheduled', status: 'True' as const },
-  ];
+  ]);
 }
+
+const READY = conditions('True');
+const UNREADY = conditions('False');
 
 // A state that says why a container does not run; the type of what is read knows only running ones.
 const waiting = (reason: string): object => ({ waiting: { reason } });
@@ -134,13 +139,13 @@ const podOf = shared((pod: PodFacts): PodObject => {
       uid: pod.uid,
       resourceVersion: '1',
       creationTimestamp: toTime(pod.startedAt),
-      labels: podLabels(pod.app),
+      labels: labelsOf(pod.app),
       ownerReferences: [{ apiVersion: 'apps/v1', kind: owner, name: pod.app, uid: `set-${pod.app}`, controller: true }],
       ...(pod.leavingAt === undefined ? {} : { deletionTimestamp: toTime(pod.leavingAt) }),
     },
     spec: {
       ...(pod.node === undefined ? {} : { nodeName: pod.node }),
-      volumes: [{ name: 'token', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
+      volumes: VOLUMES,
       ...specOf(pod.app, {}),
     },
     status: podStatus(pod),
@@ -174,11 +179,15 @@ function addressesOf({ uid, owner, network }: PodFacts, hostIP: string): object 
   return { hostIP, podIP, podIPs: [{ ip: podIP }] };
 }
 
+const VOLUMES = frozen([{ name: 'token', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }]);
+
 /** Labels of the pods of a workload, those of Talos where it is one of its own. */
 export function podLabels(app: string): Record<string, string> {
   if (app === 'coredns') return { app, 'k8s-app': 'kube-dns' };
   return app === 'kube-proxy' ? { app, 'k8s-app': app } : { app };
 }
+
+const labelsOf = once(podLabels);
 
 const simulated = (world: World, { metadata }: KubeObject): SimPod | undefined =>
   world.kubernetes.workloads.pods.find((pod) => pod.uid === metadata.uid);

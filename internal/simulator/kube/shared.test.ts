@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shared } from './shared.ts';
+import { once, shared } from './shared.ts';
 
 describe('an object made out of facts', () => {
   const build = () => {
@@ -39,5 +39,20 @@ describe('an object made out of facts', () => {
     const made = of({}, { name: 'x', labels: ['a'] });
 
     expect(() => made.metadata.labels.push('b')).toThrow(TypeError);
+  });
+});
+
+describe('a part that is the same for the same text', () => {
+  it('is made once for each, and cannot be changed', () => {
+    let made = 0;
+    const of = once((name) => {
+      made += 1;
+      return { labels: [name] };
+    });
+
+    expect(of('x')).toBe(of('x'));
+    expect(of('y')).toEqual({ labels: ['y'] });
+    expect(made).toBe(2);
+    expect(() => of('x').labels.push('z')).toThrow(TypeError);
   });
 });

@@ -23,8 +23,26 @@ function isSame<Facts extends object>(a: Facts, b: Facts): boolean {
   return true;
 }
 
-function frozen<T>(value: T): T {
+/** A part of objects that is the same for the same text, made once and frozen. */
+export function once<Made extends object>(build: (text: string) => Made): (text: string) => Made {
+  const kept = new Map<string, Made>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const made = frozen(build(text));
+    // Names of workloads are few; where they are not, nothing is kept for long.
+    if (kept.size >= KEPT) kept.clear();
+    kept.set(text, made);
+    return made;
+  };
+}
+
+const KEPT = 1_000;
+
+/** The same value, which nobody can change any more. */
+export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const key in value) frozen(value[key]);
+  if (Array.isArray(value)) for (const part of value) frozen(part);
+  else for (const part of Object.values(value)) frozen(part);
   return Object.freeze(value);
 }
