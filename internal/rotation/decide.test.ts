@@ -209,13 +209,21 @@ describe('the end', () => {
 
 describe('the end, where somebody put an older secrets.yaml back', () => {
   it('keeps the record, which alone holds what the machines run with', () => {
-    expect(decide(anObservation({ stage: 'Done', targets: ['talos'], store: { bundleReplaced: false } }))).toEqual({
+    const targets = ['talos', 'etcd'] as const;
+
+    expect(decide(anObservation({ stage: 'Done', targets, store: { bundleReplaced: false } }))).toEqual({
       kind: 'blocked',
       reason: 'BundleMismatch',
       message:
-        'the rotation is done, and secrets.yaml does not hold its new CAs (talos); expected them there before the record, which holds them, is removed',
+        'the rotation is done, and secrets.yaml does not hold its new CAs (talos, etcd); expected them there before the record, which holds them, is removed',
       recheckAfterMs: 30_000,
     });
+  });
+
+  it('lets the operation go where the record is gone already', () => {
+    const store = { material: undefined, bundleReplaced: false };
+
+    expect(decide(anObservation({ stage: 'Done', store }))).toMatchObject({ effect: { kind: 'complete' } });
   });
 });
 
