@@ -115,6 +115,14 @@ describe('a machine whose configuration is back', () => {
     expect(deleted({ ...back, except, ...options })).toMatchObject({ effect: UNCORDON_NOBODY });
   });
 
+  it('is told again where it has refused, and not waited for: its kube-apiserver goes on', () => {
+    const except = { cp1: { stands: 'Accepting', instance: 'before' } } as const;
+
+    expect(deleted({ ...back, except, status: { applied: [told()] } })).toMatchObject({
+      effect: { kind: 'revert-config', machine: 'cp1', to: 'Before' },
+    });
+  });
+
   it('is not taken for another one that was told', () => {
     const except = { cp1: { instance: 'before' }, cp2: { instance: 'before' } };
 

@@ -4,7 +4,7 @@ import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { TAKING_BACK } from './gates/index.ts';
 import { sinceLastChange } from './hold.ts';
-import { CONFIG_STAGES, type MachineObservation } from './observation.ts';
+import { CONFIG_STAGES, configStageOf, type MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
 import { apiServerUnclear } from './proof.ts';
 import { conditionOf } from './stages/condition.ts';
@@ -75,7 +75,7 @@ function takeBack(context: Context): Decision | undefined {
     effect: { kind: 'revert-config', machine: machine.name, to },
     reason: 'Reverting',
     message: `${machine.name}: taking the new certificate authorities back`,
-    mark: { applied: remember({ ...context, stage: 'Pending' }, context.status.applied, machine) },
+    mark: { applied: remember({ ...context, stage: STAGE_OF[to] }, context.status.applied, machine) },
   };
 }
 
@@ -165,11 +165,15 @@ function standsAt(context: Context, machine: KnownMachine): (typeof CONFIG_STAGE
   return [...CONFIG_STAGES].reverse().find((stage) => stages.includes(stage)) ?? 'Before';
 }
 
-/** It was told to go back and its kube-apiserver has not been seen to restart. */
+/** The stage under which a machine that goes back is remembered. */
+const STAGE_OF = { Before: 'Pending', Accepting: 'Accepting' } as const;
+
+/** It has what it was told, and its kube-apiserver has not been seen to restart; one that refused it will not restart. */
 function isRestarting(context: Context, machine: MachineObservation): boolean {
   if (machine.role === 'worker' || !anyTarget(context, (target) => target.restartsApiServer)) return false;
-  const told = context.status.applied.find((each) => each.machine === machine.name && each.stage === 'Pending');
+  const told = context.status.applied.find((each) => each.machine === machine.name);
   if (told === undefined || !isKnown(machine) || told.bootID !== machine.talos.value.bootId) return false;
+  if (configStageOf(told.stage) !== standsAt(context, machine)) return false;
   const isReady = machine.apiServer?.known === true && machine.apiServer.value.ready;
   const { apiServers = [] } = machine.talos.value;
   return !isReady || (told.apiServerInstance !== undefined && apiServers.includes(told.apiServerInstance));
