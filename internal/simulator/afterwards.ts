@@ -49,6 +49,8 @@ export async function afterwards(finished: Finished): Promise<Violation | undefi
   if (world.planes().length % 2 === 0) return undefined;
   const back = wentBack(finished);
   const said = await beginNext(finished);
+  // Somebody may have left meanwhile.
+  if (world.planes().length % 2 === 0) return undefined;
   world.trace(
     `next operation: ${said === undefined ? 'begins' : 'refuses'}; went back: ${back.map(({ name }) => name).join(', ') || 'nobody'}`,
   );

@@ -2,30 +2,67 @@ import type { TalosOperation } from '../../api/v1alpha1/index.ts';
 import type { FaultPlan } from './faults.ts';
 import type { SimMachine } from './machine.ts';
 import { prints } from './material.ts';
+import type { Scenario } from './run.ts';
 import { beginReboot } from './transitions.ts';
 import type { World } from './world.ts';
 
+/** Where a person is at hand. */
+export interface Surroundings {
+  readonly world: World;
+  readonly faults: FaultPlan;
+  readonly scenario: Scenario;
+}
+
+/** Somebody who looks at a rotation that is blocked; what has not helped once will not help either. */
+export interface Person {
+  /** Whether there was something to do. */
+  help(operation: TalosOperation | undefined): boolean;
+  /** What was done in this run; undefined where nothing was. */
+  done(): string | undefined;
+}
+
+/** Nobody has needed them yet. */
+export function createPerson(surroundings: Surroundings): Person {
+  const deeds: string[] = [];
+  return {
+    help(operation) {
+      const machine = machineToReboot(surroundings, operation);
+      const deed = `a person reboots ${machine?.name}, because of ${operation?.status.reason}`;
+      if (machine === undefined || deeds.includes(deed)) return false;
+      deeds.push(deed);
+      surroundings.world.trace(deed);
+      beginReboot(surroundings.world, machine);
+      return true;
+    },
+    done: () => (deeds.length === 0 ? undefined : deeds.join('; ')),
+  };
+}
+
 /**
  * A person reads why a rotation is blocked and does what its advice says, where
- * only hands help: reboots the machine that the message names. Gives what was
- * done; undefined where the rotation has to get on without anybody.
+ * only hands help: reboots the machine that the message names. Undefined where the
+ * rotation has to get on without anybody.
  */
-export function lendAHand(
-  { world, faults }: { readonly world: World; readonly faults: FaultPlan },
+function machineToReboot(
+  { world, faults, scenario }: Surroundings,
   operation: TalosOperation | undefined,
-): string | undefined {
+): SimMachine | undefined {
   const { reason, message = '' } = operation?.status ?? {};
-  const machine = world.machines().find(({ name }) => message.includes(name));
+  const setBack = (scenario.happenings ?? []).filter(({ what }) => what === 'restore' || what === 'replace');
+  const machine =
+    world.machines().find(({ name }) => message.includes(name)) ??
+    // Without etcd nobody says more: people look at its members.
+    world
+      .planes()
+      .find(
+        (each) => setBack.some((by) => 'machine' in by && by.machine === each.name) && startedTooEarly(world, each),
+      );
   if (machine === undefined || !machine.isUp || machine.isRebooting) return undefined;
   const isMeant =
     reason === 'RebootOverdue'
       ? wasNeverHeard(faults, machine)
-      : startedTooEarly(world, machine) || askedTooEarly(world, machine);
-  if (!isMeant) return undefined;
-  const what = `a person reboots ${machine.name}, because of ${reason}`;
-  world.trace(what);
-  beginReboot(world, machine);
-  return what;
+      : startedTooEarly(world, machine) || askedTooEarly(world, machine) || isSignedByThePast(machine);
+  return isMeant ? machine : undefined;
 }
 
 /** Asked twice at least, and no request arrived: the twenty minutes are over, and no program asks for more. */
@@ -51,6 +88,14 @@ function startedTooEarly(world: World, machine: SimMachine): boolean {
 function askedTooEarly(world: World, { role, api }: SimMachine): boolean {
   const lists = new Set(world.planes().map(({ taken }) => keyOf(taken.talos.accepted)));
   return role === 'worker' && lists.size === 1 && !lists.has(keyOf(api.accepted));
+}
+
+/**
+ * A control plane that was set back has signed for its kubelet, by the old CA, after it had dropped that: nobody takes
+ * it, and it asks for another certificate at its next start.
+ */
+function isSignedByThePast({ kubelet }: SimMachine): boolean {
+  return kubelet.clientIssuer !== undefined && !kubelet.trust.includes(kubelet.clientIssuer);
 }
 
 function keyOf(certificates: Parameters<typeof prints>[0]): string {

@@ -6,7 +6,7 @@ import { acknowledge, createSimEngine } from './engine.ts';
 import { createFaultPlan, createProcess, type Fault, type FaultPlan, type Outcome, type SimProcess } from './faults.ts';
 import { type Happening, schedule } from './happenings.ts';
 import type { Mint } from './mint.ts';
-import { lendAHand } from './person.ts';
+import { createPerson } from './person.ts';
 import { createSimStore, type SimStore } from './store.ts';
 import type { Timing } from './timing.ts';
 import { createWorld, type World } from './world.ts';
@@ -107,6 +107,8 @@ const AFTERMATH_MS = 60_000;
 const UNASKED_MS = 2_000;
 /** Nothing was done for so long after the last disturbance: it does not go on by itself any more. */
 const QUIET_MS = 1_500_000;
+/** Whoever is awake looks at least twice in that time; a program that is frozen does not stand still, it is not there. */
+const FROZEN_MS = 60_000;
 
 /** Runs one rotation to its end, with production's engine, renderers, records and decisions. */
 export async function run(scenario: Scenario, options: RunOptions): Promise<RunResult> {
@@ -224,8 +226,9 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
   const { world, store } = input;
   let looks = 0;
   let restarts = -1;
-  let actedAt = 0;
-  let helped: string | undefined;
+  let quietMs = 0;
+  let lookedAt = 0;
+  const person = createPerson(input);
   const endsAt = input.safetyMs + input.livenessMs;
   for (;;) {
     restarts += 1;
@@ -236,25 +239,27 @@ async function follow(input: Following): Promise<Pick<RunResult, 'end' | 'looks'
         input.faults.looks.push({ at: world.clock.monotonic(), process: process.name, kind: decision.kind });
         input.watch.look();
         const now = world.clock.monotonic();
-        if (decision.kind === 'act' || lastHappening(input.scenario) > now) actedAt = now;
-        return input.watch.violations.length > 0 || now >= endsAt || now - actedAt >= QUIET_MS || looks >= MAX_LOOKS;
+        const isActive = decision.kind === 'act' || lastHappening(input.scenario) > now;
+        quietMs = isActive ? 0 : quietMs + Math.min(now - lookedAt, FROZEN_MS);
+        lookedAt = now;
+        return input.watch.violations.length > 0 || now >= endsAt || quietMs >= QUIET_MS || looks >= MAX_LOOKS;
       }),
     );
     // One that was overtaken lives on and finds out for itself.
     if (!process.isSuperseded) process.die();
-    if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts, helped };
+    if (input.watch.violations.length > 0) return { end: 'broken', looks, restarts, helped: person.done() };
     if (ended !== 'died') {
       const end = endOf(ended, store);
-      const help = end === 'blocked' && helped === undefined ? lendAHand(input, store.operations.get(NAME)) : undefined;
-      if (help === undefined) return { end, looks, restarts, helped };
-      helped = help;
-      actedAt = world.clock.monotonic();
+      if (end !== 'blocked' || !person.help(store.operations.get(NAME))) {
+        return { end, looks, restarts, helped: person.done() };
+      }
+      quietMs = 0;
       continue;
     }
     world.trace(`${process.name} ${process.isSuperseded ? 'overtaken' : 'died'}`);
-    if (restarts > 200) return { end: 'stuck', looks, restarts, helped };
+    if (restarts > 200) return { end: 'stuck', looks, restarts, helped: person.done() };
     await world.clock.run(world.clock.sleep(input.scenario.awayMs ?? RESTART_MS));
-    actedAt = world.clock.monotonic();
+    quietMs = 0;
   }
 }
 

@@ -15,9 +15,11 @@ export function deletionSafe(): Checker {
       return undefined;
     },
     end(moment) {
-      const { operation, store, world } = moment;
+      const { operation, store, world, scenario } = moment;
       if (operation !== undefined) return undefined;
-      if (store.record !== undefined) return 'the record of a deleted operation is still there';
+      // Somebody who took it away may have put it back when all was over.
+      const isTaken = (scenario.happenings ?? []).some((each) => each.what === 'damage' && each.to === 'gone');
+      if (store.record !== undefined && !isTaken) return 'the record of a deleted operation is still there';
       const cordoned = world.machines().find((machine) => machine.node?.unschedulable === true);
       if (cordoned !== undefined) return `${cordoned.name} was left cordoned`;
       const excused = givenUp.look(moment);

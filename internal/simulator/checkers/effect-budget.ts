@@ -31,6 +31,11 @@ function again({ faults }: Moment, name: string): number {
   return faults.fired.filter(({ at }) => faults.calls[at] === name).length;
 }
 
+/** How often somebody laid hands on this machine: a call that is under way then comes to nothing. */
+function timesTouched({ scenario }: Moment, { name }: SimMachine): number {
+  return (scenario.happenings ?? []).filter((each) => 'machine' in each && each.machine === name).length;
+}
+
 /** How often somebody set this machine back, so that all of it may have to be done again. */
 function timesSetBack({ scenario }: Moment, { name }: SimMachine): number {
   return (scenario.happenings ?? []).filter(
@@ -44,7 +49,7 @@ function applies(moment: Moment, machine: SimMachine): string | undefined {
   const isTwice = machine.role === 'worker' && targets.includes('talos') && targets.includes('kubernetes');
   const stages = isTwice ? 4 : 3;
   const name = `ApplyConfiguration ${machine.name}`;
-  const allowed = stages * (1 + timesSetBack(moment, machine)) + again(moment, name);
+  const allowed = stages * (1 + timesSetBack(moment, machine)) + timesTouched(moment, machine) + again(moment, name);
   const made = count(moment, name);
   return made > allowed ? `${machine.name} was given ${made} configurations; ${allowed} are needed` : undefined;
 }
@@ -53,7 +58,7 @@ function reboots(moment: Moment, machine: SimMachine): string | undefined {
   const name = `Reboot ${machine.name}`;
   const isRolled = machine.role === 'controlplane' && moment.scenario.targets.includes('etcd');
   const stages = isRolled ? rolls(moment) : 0;
-  const allowed = stages * (1 + timesSetBack(moment, machine)) + again(moment, name);
+  const allowed = stages * (1 + timesSetBack(moment, machine)) + timesTouched(moment, machine) + again(moment, name);
   const made = count(moment, name);
   return made > allowed ? `${machine.name} was rebooted ${made} times; ${allowed} are needed` : undefined;
 }

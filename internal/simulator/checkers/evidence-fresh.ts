@@ -20,7 +20,8 @@ export function evidenceFresh(): Checker {
       if (now === stage) return undefined;
       const from = stage;
       stage = now;
-      return unread(moment, from);
+      // Pending proves nothing of machines: what the preflight saw is asked again before anybody is told.
+      return from === 'Pending' ? undefined : unread(moment, from);
     },
   };
 }

@@ -23,7 +23,8 @@ export function watchGivenUp(): GivenUp {
         const [, told = ''] = /; (.+) may still trust the new ones$/.exec(entry.message) ?? [];
         for (const { name } of world.machines()) {
           const isNamed = told.split(', ').includes(name) && cannotBeAsked(moment, name);
-          if (isNamed || world.find(name)?.node === undefined) names.add(name);
+          // Without the record nobody knows what was new.
+          if (isNamed || store.isDamaged || world.find(name)?.node === undefined) names.add(name);
         }
       }
       return names;

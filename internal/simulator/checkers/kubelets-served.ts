@@ -1,5 +1,5 @@
 import type { SimMachine } from '../machine.ts';
-import type { Checker } from '../run.ts';
+import type { Checker, Moment } from '../run.ts';
 import { isApiServerReady } from '../transitions.ts';
 import { othersOf } from './others.ts';
 
@@ -22,8 +22,11 @@ export function kubeletsServed(): Checker {
       for (const machine of world.machines()) {
         const { name, node, isUp, isCutOff, kubelet } = machine;
         if (node === undefined) continue;
-        // Whoever comes with an old configuration is shut out by that, until a program of ours that runs tells it.
-        if (!isAny || !isUp || isCutOff || othersOf(moment).setBack.has(name)) awayAt.set(machine, now);
+        const { setBack } = othersOf(moment);
+        // Whoever comes with an old configuration shuts out, and is shut out, until a program of ours that runs tells it.
+        const isShutOut =
+          setBack.has(name) || setBack.has(kubelet.upstream?.name ?? '') || isSignedByThePast(moment, machine);
+        if (!isAny || !isUp || isCutOff || isShutOut) awayAt.set(machine, now);
         if (!kubelet.isRunning) continue;
         const silentMs = now - Math.max(node.beatAt, awayAt.get(machine) ?? 0);
         if (silentMs > GRACE_MS)
@@ -32,4 +35,12 @@ export function kubeletsServed(): Checker {
       return undefined;
     },
   };
+}
+
+/** A control plane that somebody set back signs for kubelets by the old CA, also for one that has dropped that. */
+function isSignedByThePast({ scenario, world }: Moment, { kubelet }: SimMachine): boolean {
+  const isAny = (scenario.happenings ?? []).some(
+    (each) => (each.what === 'restore' || each.what === 'replace') && world.find(each.machine)?.role === 'controlplane',
+  );
+  return isAny && kubelet.clientIssuer !== undefined && !kubelet.trust.includes(kubelet.clientIssuer);
 }

@@ -24,6 +24,8 @@ export function watchReboots(on: {
       const begun = pending.filter(({ begunAt }) => begunAt !== undefined);
       pending = pending.filter(({ begunAt }) => begunAt === undefined);
       for (const reboot of fresh) {
+        // Looked at a moment later, after something that could not be known when it was asked for.
+        if (hasHappenedSince(moment, reboot)) continue;
         const why = on.asked(moment, reboot);
         if (why !== undefined) return why;
       }
@@ -34,4 +36,9 @@ export function watchReboots(on: {
       return undefined;
     },
   };
+}
+
+function hasHappenedSince({ scenario, world }: Moment, { askedAt }: AskedReboot): boolean {
+  const now = world.clock.monotonic();
+  return (scenario.happenings ?? []).some(({ at }) => at > askedAt && at <= now);
 }

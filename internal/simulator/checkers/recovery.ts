@@ -15,11 +15,21 @@ export function recovery(): Checker {
         const from = mine[0]?.at ?? 0;
         const until = mine.find((look) => look.kind !== 'wait')?.at ?? mine.at(-1)?.at ?? 0;
         const took = until - from - excusedMs(moment, from, until);
-        if (took > RECOVERY_MS) return `${process} did and said nothing for ${took / 1_000} s`;
+        if (took > (isUnheard(moment, from) ? RETRY_MS : RECOVERY_MS))
+          return `${process} did and said nothing for ${took / 1_000} s`;
       }
       return undefined;
     },
   };
+}
+
+/** A reboot that was not heard is asked for again after five minutes, and not before. */
+const RETRY_MS = 340_000;
+
+function isUnheard({ faults }: Moment, from: number): boolean {
+  return faults.log.reboots.some(
+    ({ askedAt, begunAt = Number.POSITIVE_INFINITY }) => askedAt <= from + RECOVERY_MS && begunAt > from,
+  );
 }
 
 /** A frozen process is frozen for ten minutes. */
