@@ -215,4 +215,20 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
     ],
     scenarios: [plain],
   },
+  {
+    name: 'the reboot after Issuing is skipped where the new leaf is served, whatever its etcd started with',
+    row: 'S3 E11',
+    edits: [edit('internal/rotation/roll-unless-served.ts', ' || trustsTooLittle(context, machine)', '')],
+    scenarios: [
+      // The program is frozen with cp1 told; cp3 comes back with the disk of before, two stages behind, and is led by cp2.
+      brisk('3+2', ETCD, {
+        seed: 382,
+        faults: [{ at: 67, outcome: 'pause' }],
+        happenings: [
+          { at: 37_571, what: 'leader' },
+          { at: 176_645, what: 'restore', machine: 'cp3' },
+        ],
+      }),
+    ],
+  },
 ];

@@ -122,6 +122,8 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
 ];
 
 const ABANDON = 'internal/rotation/abandon.ts';
+/** The call that takes the new CA back from the first control plane. */
+const REVERT = 18;
 
 /** A rotation of the Talos CA that is deleted while a machine is away or unwell for longer than anybody is patient. */
 function whileAway(topology: string, away: Happening): Scenario {
@@ -198,6 +200,17 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     row: 'S4 I3',
     edits: [edit(ABANDON, 'kept.length === 0', 'kept.length >= 0')],
     scenarios: [whileAway('1+1', { at: 5_000, what: 'cut-off', machine: 'w1', forMs: 120_000 })],
+  },
+  {
+    name: 'a machine that has refused to go back is waited for as if it had followed',
+    row: 'A3 I3 L6',
+    edits: [edit(ABANDON, 'if (configStageOf(told.stage) !== standsAt(context, machine)) return false;', '')],
+    scenarios: [
+      brisk('3+0', ['kubernetes-aggregator'], {
+        faults: [{ at: REVERT, outcome: 'refused' }],
+        happenings: [{ at: 8_000, what: 'delete' }],
+      }),
+    ],
   },
   {
     name: 'nobody is told that it is too late to delete',
