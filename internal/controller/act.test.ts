@@ -93,6 +93,46 @@ describe('letting pods back when a rotation is abandoned', () => {
   });
 });
 
+describe('a drain', () => {
+  /** Somebody whose API servers each take so long before they fail, and how often one was asked for pods. */
+  function slowly(tookMs: number) {
+    const asked: string[] = [];
+    const actor = anActor({ cp1: 'ok', cp2: 'ok' });
+    let now = 0;
+    const kube = async ({ name }: { name: string }, work: (client: unknown) => unknown) => {
+      const request = async () => {
+        asked.push(name);
+        now += tookMs;
+        throw new Error(`${name} does not answer`);
+      };
+      return work({ request, requestJson: request, list: request, get: request });
+    };
+    const machines = actor.observed.machines.map((each) => ({ ...each, role: 'controlplane' as const }));
+    const time = { now: () => now };
+    const ports = { ...actor.ports, clock: { now: () => now } };
+    return {
+      asked,
+      actor: {
+        ...actor,
+        observed: { ...actor.observed, machines },
+        session: { kube },
+        time,
+        ports,
+      } as unknown as Actor,
+    };
+  }
+
+  it.each([
+    [10_000, ['cp2', 'cp1']],
+    [600_000, ['cp2']],
+  ])('asks another API server only while its time is not over: each takes %i ms', async (tookMs, expected) => {
+    const { asked, actor } = slowly(tookMs);
+
+    await expect(act(actor, { kind: 'drain', machine: 'cp1' })).rejects.toThrow();
+    expect(asked).toEqual(expected);
+  });
+});
+
 describe('a host that slept between its look and the call', () => {
   const effect = { kind: 'apply-config', machine: 'w1', stage: 'Accepting' } as const;
 
