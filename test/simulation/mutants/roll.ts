@@ -212,6 +212,12 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
         '  const blocker = firstBlocker(BEFORE_REBOOT, context);\n  if (blocker !== undefined) return hold(context, blocker);\n  return prepare',
         '  return prepare',
       ),
+      // The pass waits for whoever is away as well.
+      edit(
+        'internal/rotation/pass.ts',
+        'const unknown = firstBlocker([everyMachineKnown, noForeignConfiguration], context);',
+        'if (context.status.etcdRebooting !== undefined) return undefined;\n  const unknown = firstBlocker([everyMachineKnown, noForeignConfiguration], context);',
+      ),
     ],
     scenarios: [plain],
   },
