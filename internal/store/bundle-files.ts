@@ -18,7 +18,7 @@ import {
 } from '../../pkg/bundle/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import { ensureDirectory, removeFile, replaceFile, type WriteMeans } from './atomic-file.ts';
-import { StoreError } from './error.ts';
+import { missingBundle, StoreError } from './error.ts';
 import type { ClusterState } from './store.ts';
 
 /** What was read last, with the bytes that it was read from; other bytes are read anew. */
@@ -52,11 +52,7 @@ export async function readBundleFile(at: BundleFiles): Promise<BundleDocument> {
   const path = bundlePath(at);
   const document = await openAt(at, path);
   if (document !== undefined) return document;
-  throw new StoreError(
-    'missing',
-    path,
-    'there is no bundle. Put the secrets.yaml of this cluster here: secrets are never made anew for a cluster that exists',
-  );
+  throw missingBundle(path);
 }
 
 /**

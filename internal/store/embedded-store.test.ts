@@ -338,6 +338,40 @@ describe('the folder of a store', () => {
     ]);
   });
 
+  it('stays as it is where it holds no bundle: it is no folder of a cluster', async () => {
+    rmSync(at('secrets.yaml'));
+    chmodSync(directory, 0o755);
+    mkdirSync(at('lock'), { mode: 0o755 });
+    writeFileSync(at('kubeconfig'), 'mine', { mode: 0o644 });
+
+    await expect(open()).rejects.toThrow(`${at('secrets.yaml')}: there is no bundle. `);
+
+    expect([mode('.'), mode('lock'), mode('kubeconfig')]).toEqual([0o755, 0o755, 0o644]);
+  });
+
+  it('may hold files and links of other people, whose names only begin like ours', async () => {
+    for (const name of ['archive.tar', 'secrets.md', 'audit-2025.log']) {
+      writeFileSync(at(name), 'mine', { mode: 0o644 });
+    }
+    symlinkSync('/etc/hostname', at('kubeconfig-prod'));
+
+    const { repairs } = await open();
+
+    expect(repairs).toEqual([]);
+    expect([mode('archive.tar'), mode('secrets.md'), mode('audit-2025.log')]).toEqual([0o644, 0o644, 0o644]);
+  });
+
+  it.each(['talosconfig.new', 'kubeconfig.old', 'rotation.yaml', 'secrets.previous-0123456789ab.yaml', 'audit.jsonl'])(
+    'closes %s',
+    async (name) => {
+      writeFileSync(at(name), '', { mode: 0o644 });
+
+      await open();
+
+      expect(mode(name)).toBe(0o600);
+    },
+  );
+
   it('holds only files that nobody else can read, whatever is written', async () => {
     const store = await openLocked();
     const { bundle } = await store.readBundle();

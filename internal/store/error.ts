@@ -45,6 +45,15 @@ export class StoreError extends Error {
   }
 }
 
+/** There is no `secrets.yaml` at this path: it is no folder of a cluster, or the wrong one. */
+export function missingBundle(path: string): StoreError {
+  return new StoreError(
+    'missing',
+    path,
+    'there is no bundle. Put the secrets.yaml of this cluster here: secrets are never made anew for a cluster that exists',
+  );
+}
+
 /** An operation was written by somebody else between our read and our write: look again. */
 export class StaleOperationError extends Error {
   override readonly name = 'StaleOperationError';

@@ -1,6 +1,6 @@
 // Public.
 export { type EmbeddedStore, type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts';
-export { StaleOperationError, StoreError, type StoreErrorKind, type WriteOutcome } from './error.ts';
+export { fromFileSystem, StaleOperationError, StoreError, type StoreErrorKind, type WriteOutcome } from './error.ts';
 // Internal: for tests and the simulated world.
 export { createNodeFileSystem, type FileFacts, type StoreFileSystem } from './file-system.ts';
 export type { HeldLock, LockOwner } from './lock.ts';

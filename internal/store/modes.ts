@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fromFileSystem, StoreError } from './error.ts';
+import { fromFileSystem, missingBundle, StoreError } from './error.ts';
 import type { StoreFileSystem } from './file-system.ts';
 
 /** Who may own the files, and where to look. */
@@ -16,6 +16,9 @@ const DIRECTORY_MODE = 0o700;
  * Makes sure that only the owner can read the store: folders 0700, files 0600. Looser modes are tightened, and each one is
  * returned as a sentence. Refused: a folder or file of another user (who could exchange it under us), and symbolic links
  * (an atomic replacement would replace the link and leave the file behind it as it was).
+ *
+ * A folder without a bundle is no cluster's: nothing in it is touched. Somebody who forgets `--dir` stands in a home, in
+ * `/tmp` or in `/`, and closing one of those to everybody else would break that machine.
  */
 export async function tightenModes(files: StoreFileSystem, options: ModeOptions): Promise<string[]> {
   const { directory } = options;
@@ -24,6 +27,8 @@ export async function tightenModes(files: StoreFileSystem, options: ModeOptions)
     throw new StoreError('missing', directory, 'there is no such folder. ichor cluster import makes one');
   if (facts.kind !== 'directory')
     throw new StoreError('foreign', directory, 'is no folder (a symbolic link is not followed)');
+  const bundle = join(directory, 'secrets.yaml');
+  if ((await files.facts(bundle)) === undefined) throw missingBundle(bundle);
   const repairs: string[] = [];
   await tightenTree(files, options, { path: directory, depth: 0, repairs });
   return repairs;
@@ -61,8 +66,13 @@ async function tightenTree(files: StoreFileSystem, options: ModeOptions, visit: 
   }
 }
 
+/** What a store keeps, by its whole name: somebody else's `archive.tar`, or a link `kubeconfig-prod`, is not ours to change or to refuse. */
 function isOurs(name: string): boolean {
-  return /^(secrets|rotation|keyrotation|talosconfig|kubeconfig|audit|operations|archive|lock)\b/.test(name);
+  return (
+    /^(operations|archive|lock|audit\.jsonl|(secrets|rotation|keyrotation)\.yaml)$/.test(name) ||
+    /^secrets\.previous-[0-9a-f]{12}\.yaml$/.test(name) ||
+    /^(talosconfig|kubeconfig)(\.new|\.old)?$/.test(name)
+  );
 }
 
 async function tighten(files: StoreFileSystem, path: string, mode: number): Promise<void> {
