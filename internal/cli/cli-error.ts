@@ -41,12 +41,20 @@ const EXIT_OF: Readonly<Record<string, ExitName>> = {
 
 /** Turns whatever was thrown into a message and an exit; only what we did not foresee counts as a mistake of ours. */
 export function explain(error: unknown): Explained {
+  // What was given back on the way out failed as well; why the command ends is what came before.
+  if (error instanceof SuppressedError) return explain(error.suppressed);
   if (error instanceof CliError) return { exit: error.exit, message: error.message, advice: error.advice };
+  if (error instanceof Error && error.name === 'AbortError') {
+    return { exit: 'detached', message: 'interrupted; run the same command again', advice: undefined };
+  }
   if (!(error instanceof Error)) return { exit: 'internal', message: String(error), advice: undefined };
   if (error.name === 'StoreError' && 'kind' in error && error.kind === 'locked') {
     return { exit: 'locked', message: error.message, advice: undefined };
   }
   if (error.name === 'LabError') return explainLab(error);
+  if (error.name === 'BundleError' && 'kind' in error && error.kind === 'recipient') {
+    return { exit: 'usage', message: error.message, advice: 'Check --recipient. Nothing was written.' };
+  }
   const exit = EXIT_OF[error.name];
   if (exit !== undefined) return { exit, message: error.message, advice: adviceAbout(error) };
   return { exit: 'internal', message: `${error.name}: ${error.message}`, advice: error.stack };
@@ -69,6 +77,9 @@ function adviceAbout(error: Error & { readonly kind?: unknown; readonly path?: u
   if (name === 'StoreError' && kind === 'missing' && isFile('secrets.yaml')) {
     return 'Name the directory of the cluster with --dir, or make one: ichor cluster import --dir DIRECTORY.';
   }
+  if (name === 'BundleError' && kind === 'identity') return 'Name the identity file: --identity FILE.';
+  if (name === 'BundleError' && kind === 'passphrase')
+    return 'It is asked for on a terminal, or read from ICHOR_PASSPHRASE.';
   if (name !== 'TalosError') return undefined;
   if (kind === 'untrusted-server') {
     return 'The machine serves a certificate of another CA than these credentials name: they are of another cluster, or of before a rotation.';

@@ -44,19 +44,30 @@ export async function openCluster(invocation: Invocation, { purpose, bundle }: O
   const { environment, output } = invocation;
   const directory = directoryOf(invocation);
   let credentials = await credentialsOf(invocation);
-  let store = await environment.openStore({ directory, credentials, clock: environment.clock });
+  const first = await environment.openStore({ directory, credentials, clock: environment.clock });
+  for (const repair of first.repairs) output.people.write(`note: ${repair}\n`);
+  let store = first;
   if (bundle) {
-    const asked = await passphraseFor(store, environment);
+    const asked = await passphraseFor(() => first.readBundle(), environment);
     if (asked !== undefined) {
       credentials = { ...credentials, passphrase: asked };
       store = await environment.openStore({ directory, credentials, clock: environment.clock });
       await store.readBundle();
     }
   }
-  for (const repair of store.repairs) output.people.write(`note: ${repair}\n`);
   if (purpose !== undefined) await lockCluster(store, invocation, purpose);
   const opened = store;
-  return { directory, store: opened, [Symbol.asyncDispose]: () => opened.releaseLock() };
+  return { directory, store: opened, [Symbol.asyncDispose]: () => giveBack(opened, output) };
+}
+
+/** A lock that cannot be given back (the disk is full) is no reason to end in another way: it ends with this process. */
+async function giveBack(store: EmbeddedStore, { people }: Invocation['output']): Promise<void> {
+  try {
+    await store.releaseLock();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    people.write(`note: ${error.message}. The next process here takes the lock over by itself\n`);
+  }
 }
 
 /** Takes the lock of a cluster directory. Errors: `locked`, with what to do about it. */
@@ -80,7 +91,8 @@ export async function holderOf(store: EmbeddedStore): Promise<LockOwner | undefi
   return owner !== undefined && createProcesses().liveness(owner) === 'dead' ? undefined : owner;
 }
 
-async function credentialsOf({ options, environment }: Invocation): Promise<AgeCredentials> {
+/** What the command line and the environment give to open a bundle. Errors: `directory` where the identity cannot be read. */
+export async function credentialsOf({ options, environment }: Invocation): Promise<AgeCredentials> {
   const file = text(options, 'identity');
   const passphrase = environment.env.ICHOR_PASSPHRASE;
   return {
@@ -98,12 +110,15 @@ async function readIdentity(path: string): Promise<Secret<'age-identity'>> {
 }
 
 /** Asks for the passphrase where the bundle is encrypted, nothing opens it yet, and somebody is there to ask. */
-async function passphraseFor(store: EmbeddedStore, { ask }: CliEnvironment): Promise<Secret<'passphrase'> | undefined> {
+export async function passphraseFor(
+  read: () => Promise<unknown>,
+  { ask }: CliEnvironment,
+): Promise<Secret<'passphrase'> | undefined> {
   try {
-    await store.readBundle();
+    await read();
     return undefined;
   } catch (error) {
-    if (!(error instanceof BundleError) || error.kind !== 'encrypted' || ask === undefined) throw error;
+    if (!(error instanceof BundleError) || error.kind !== 'passphrase' || ask === undefined) throw error;
     return Secret.of('passphrase', await ask.secret(`${error.path} is encrypted. Passphrase:`));
   }
 }

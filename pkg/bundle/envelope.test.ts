@@ -26,23 +26,23 @@ describe('a bundle that the age command encrypted', () => {
   });
 
   it.each([
-    ['secrets-identity.age', {}, 'encrypted', 'secrets.yaml: is encrypted for an age identity; give the identity file'],
+    ['secrets-identity.age', {}, 'identity', 'secrets.yaml: is encrypted for an age identity; give the identity file'],
     [
       'secrets-passphrase.age',
       {},
-      'encrypted',
+      'passphrase',
       'secrets.yaml: is encrypted with a passphrase (age); give the passphrase',
     ],
     [
       'secrets-identity.age',
       { passphrase },
-      'encrypted',
+      'identity',
       'secrets.yaml: is encrypted for an age identity; give the identity file',
     ],
     [
       'secrets-passphrase.age',
       { identity },
-      'encrypted',
+      'passphrase',
       'secrets.yaml: is encrypted with a passphrase (age); give the passphrase',
     ],
     [

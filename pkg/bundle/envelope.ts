@@ -108,7 +108,7 @@ async function openFile(sealed: Uint8Array, credentials: AgeCredentials, path: s
   const decrypter = new age.Decrypter();
   if (byPassphrase) {
     if (credentials.passphrase === undefined) {
-      throw new BundleError('encrypted', { path }, 'is encrypted with a passphrase (age); give the passphrase');
+      throw new BundleError('passphrase', { path }, 'is encrypted with a passphrase (age); give the passphrase');
     }
     decrypter.addPassphrase(credentials.passphrase.expose());
   } else {
@@ -121,7 +121,7 @@ async function openFile(sealed: Uint8Array, credentials: AgeCredentials, path: s
     }
     const identities = identitiesOf(credentials);
     if (identities.length === 0) {
-      throw new BundleError('encrypted', { path }, 'is encrypted for an age identity; give the identity file');
+      throw new BundleError('identity', { path }, 'is encrypted for an age identity; give the identity file');
     }
     for (const identity of identities) addIdentity(decrypter, identity, path);
   }
@@ -165,7 +165,7 @@ async function sealFile(plain: Uint8Array, credentials: AgeCredentials, path: st
     try {
       encrypter.addRecipient(recipient);
     } catch {
-      throw new BundleError('unsupported', { path }, `the age recipient ${recipient} is not valid; expected age1…`);
+      throw new BundleError('recipient', { path }, `the age recipient ${recipient} is not valid; expected age1…`);
     }
   }
   return encrypter.encrypt(plain);

@@ -4,8 +4,12 @@ export type BundleErrorKind =
   | 'missing'
   /** The text is not what the format says. */
   | 'malformed'
-  /** Encrypted, and nothing was given that opens it. */
+  /** Encrypted in a way that is not opened here, or where it must not be. */
   | 'encrypted'
+  /** Encrypted with a passphrase, and none was given. */
+  | 'passphrase'
+  /** Encrypted for an age identity, and none was given. */
+  | 'identity'
   /** Encrypted, and what was given does not open it. */
   | 'wrong-key'
   /** A key was masked (`******`) or is a reference for another tool to fill in. */
@@ -16,6 +20,8 @@ export type BundleErrorKind =
   | 'newer-version'
   /** New material that equals the old. */
   | 'unchanged'
+  /** Somebody for whom a file was to be encrypted is no age recipient. */
+  | 'recipient'
   /** Understood, and not done here. */
   | 'unsupported';
 

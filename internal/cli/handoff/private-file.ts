@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { fromFileSystem } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 
 /** Text of a file, or nothing where it is not there. */
@@ -17,9 +18,10 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
 /**
  * Puts what holds keys into a file, readable by its owner only, in one
  * step and durably: whoever reads, or finds it after a crash, has the old text or
- * the new one.
+ * the new one. What is no plain file (a link, a device, a folder) is not replaced.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
+  await isPlainFileThere(path);
   const folder = dirname(path);
   const draft = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
   try {
@@ -35,8 +37,26 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
     await syncFolder(folder);
   } catch (cause) {
     await rm(draft, { force: true });
-    throw new CliError('directory', `${path} cannot be written: ${codeOf(cause)}`, undefined, cause);
+    throw fromFileSystem(cause, path, { doing: 'write it', outcome: 'not-done' });
   }
+}
+
+/**
+ * Whether a file of this name is there. Errors: `directory` for what is no plain
+ * file: a new one would take its name, so that `/dev/stdout` would be gone, and a
+ * link would no longer point anywhere.
+ */
+export async function isPlainFileThere(path: string): Promise<boolean> {
+  const found = await lstat(path).catch((cause: unknown) => {
+    if (isCode(cause, 'ENOENT')) return undefined;
+    throw fromFileSystem(cause, path, { doing: 'look at it', outcome: 'not-done' });
+  });
+  if (found === undefined || found.isFile()) return found !== undefined;
+  throw new CliError(
+    'directory',
+    `${path} is no plain file, and is not replaced`,
+    'Name the file itself. Nothing was changed.',
+  );
 }
 
 /** Removes a file durably; nothing happens where it is not there. */

@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type BundleDocument, CA_TARGETS, caOf, createEnvelope, exportFingerprint } from '../../../pkg/bundle/index.ts';
 import { CliError } from '../cli-error.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
-import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
+import { isPlainFileThere, writePrivateFile } from '../handoff/private-file.ts';
 import { openCluster } from '../open-cluster.ts';
 
 /** `ichor cluster bundle-export`: a copy of the bundle as it is, or encrypted for other people. */
@@ -13,7 +13,10 @@ export async function exportBundle(invocation: Invocation): Promise<ExitName> {
   if (to === undefined) throw new CliError('usage', '--to names no file; keys are never printed');
   const path = resolve(environment.workingDirectory, to);
   await using cluster = await openCluster(invocation, { bundle: true });
-  if (!flag(options, 'force') && (await readPrivateFile(path)) !== undefined) {
+  if (path === join(cluster.directory, 'secrets.yaml')) {
+    throw new CliError('refused', `${path} is the bundle itself`, 'Name another file. Nothing was changed.');
+  }
+  if ((await isPlainFileThere(path)) && !flag(options, 'force')) {
     throw new CliError(
       'refused',
       `${path} is there already`,

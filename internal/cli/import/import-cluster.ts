@@ -11,7 +11,7 @@ import {
   exportFingerprint,
   openBundle,
 } from '../../../pkg/bundle/index.ts';
-import { issueLeaf, Secret, talosAdminProfile } from '../../../pkg/pki/index.ts';
+import { issueLeaf, talosAdminProfile } from '../../../pkg/pki/index.ts';
 import {
   isTalosError,
   readTalosconfigFile,
@@ -24,28 +24,42 @@ import { CliError } from '../cli-error.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
+import { credentialsOf, passphraseFor } from '../open-cluster.ts';
 
 /** `ichor cluster import` */
 export async function importCluster(invocation: Invocation): Promise<ExitName> {
   const { argument, options, environment, output } = invocation;
   const under = (path: string): string => resolve(environment.workingDirectory, path);
-  const directory = under(text(options, 'dir') ?? argument ?? '.');
-  const target = join(directory, 'secrets.yaml');
-  if ((await readPrivateFile(target)) !== undefined) {
-    throw new CliError('refused', `${target} is there already`, 'Choose another --dir. Nothing was changed.');
+  const named = text(options, 'dir') ?? argument;
+  if (named === undefined) {
+    // Keys of a cluster are not strewn into whatever directory somebody stands in.
+    throw new CliError(
+      'usage',
+      'no directory is named',
+      'Give --dir DIRECTORY, or a NAME for one below this directory.',
+    );
   }
+  const directory = under(named);
+  const target = join(directory, 'secrets.yaml');
   const talosconfigPath = under(text(options, 'talosconfig') ?? join(environment.homeDirectory, '.talos', 'config'));
-  const context = selectContext(await readTalosconfigFile(talosconfigPath), talosconfigPath, text(options, 'context'));
+  if ((await readPrivateFile(target)) !== undefined) throw isThere(target);
+  const config = await readTalosconfigFile(talosconfigPath);
+  const context = selectContext(config, talosconfigPath, text(options, 'context'));
+  const talosconfig = {
+    path: join(directory, 'talosconfig'),
+    text: writeTalosconfig({ context: context.name, contexts: { [context.name]: context } }),
+  };
+  // One that lies in its place already stays, with whatever other contexts it has.
+  const isInPlace = talosconfig.path === talosconfigPath && config.context === context.name;
+  const held = await readPrivateFile(talosconfig.path);
+  if (held !== undefined && held !== talosconfig.text && !isInPlace) throw isThere(talosconfig.path);
   const connections = await environment.connections();
   const secrets = text(options, 'secrets');
   const document =
     secrets === undefined
       ? await fromControlPlane(connections, context, options)
       : await fromFile(under(secrets), { invocation, connections, context });
-  await writePrivateFile(
-    join(directory, 'talosconfig'),
-    writeTalosconfig({ context: context.name, contexts: { [context.name]: context } }),
-  );
+  if (!isInPlace) await writePrivateFile(talosconfig.path, talosconfig.text);
   await writePrivateFile(target, await document.write());
   const fingerprints = CA_TARGETS.map((each) => ({
     name: each,
@@ -67,6 +81,10 @@ export async function importCluster(invocation: Invocation): Promise<ExitName> {
       .join('\n'),
   );
   return 'ok';
+}
+
+function isThere(path: string): CliError {
+  return new CliError('refused', `${path} is there already`, 'Choose another --dir. Nothing was changed.');
 }
 
 type Context = ReturnType<typeof selectContext>;
@@ -99,6 +117,12 @@ function partsOf(config: string, machine: string): BundleParts {
   }
 }
 
+async function openDocument(bytes: Uint8Array, path: string, invocation: Invocation): Promise<BundleDocument> {
+  const credentials = await credentialsOf(invocation);
+  const asked = await passphraseFor(() => openBundle(bytes, { path, ...credentials }), invocation.environment);
+  return openBundle(bytes, { path, ...credentials, ...(asked === undefined ? {} : { passphrase: asked }) });
+}
+
 interface FromFile {
   readonly invocation: Invocation;
   readonly connections: Connections;
@@ -111,7 +135,7 @@ async function fromFile(path: string, { invocation, connections, context }: From
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new CliError('directory', `${path} cannot be read`, 'Check --secrets.', cause);
   });
-  const document = await openBundle(bytes, { path, ...(await credentialsFor(invocation)) });
+  const document = await openDocument(bytes, path, invocation);
   if (flag(options, 'offline')) return document;
   // Our own certificate, from the bundle: a talosconfig that has expired does not stand in the way.
   const credentials = await issueLeaf(document.bundle.talos, talosAdminProfile({ now: environment.clock.now() }));
@@ -138,19 +162,6 @@ async function fromFile(path: string, { invocation, connections, context }: From
     );
   }
   return document;
-}
-
-async function credentialsFor({ options, environment }: Invocation) {
-  const identity = text(options, 'identity');
-  const passphrase = environment.env.ICHOR_PASSPHRASE;
-  return {
-    ...(identity === undefined
-      ? {}
-      : {
-          identity: Secret.of('age-identity', await readFile(resolve(environment.workingDirectory, identity), 'utf8')),
-        }),
-    ...(passphrase === undefined ? {} : { passphrase: Secret.of('passphrase', passphrase) }),
-  };
 }
 
 async function readConfiguration(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { Secret } from '../../../pkg/pki/index.ts';
@@ -110,6 +110,62 @@ describe('ichor cluster import', () => {
     assert.throws(() => statSync(join(folder.path, 'home')), { code: 'ENOENT' });
   });
 
+  it('asks for a directory: keys are not strewn into the working directory', async () => {
+    using folder = aFolder();
+    const material = await someMaterial();
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
+
+    const run = await runInProcess(['cluster', 'import', '--talosconfig', 'config'], {
+      directory: folder.path,
+      now: MADE_AT,
+      connections: machines(aConfig({ material })),
+    });
+
+    assert.deepEqual([run.code, readdirSync(folder.path)], [2, ['config']]);
+    assert.equal(
+      run.stderr,
+      'error: no directory is named\nGive --dir DIRECTORY, or a NAME for one below this directory.\n',
+    );
+  });
+
+  it('leaves a talosconfig that lies in its place as it is, and replaces no other', async () => {
+    using folder = aFolder();
+    const material = await someMaterial();
+    const talosconfig = `# mine\n${await aTalosconfig(material.talos, MADE_AT)}`;
+    for (const name of ['home', 'other']) {
+      mkdirSync(join(folder.path, name));
+      writeFileSync(join(folder.path, name, 'talosconfig'), talosconfig);
+    }
+    const options = { directory: folder.path, now: MADE_AT, connections: machines(aConfig({ material })) };
+    const from = ['--talosconfig', 'home/talosconfig'];
+
+    const taken = await runInProcess(['cluster', 'import', 'other', ...from], options);
+    const inPlace = await runInProcess(['cluster', 'import', 'home', ...from], options);
+
+    assert.deepEqual(
+      [taken.code, taken.stderr],
+      [4, `error: ${folder.path}/other/talosconfig is there already\nChoose another --dir. Nothing was changed.\n`],
+    );
+    assert.equal(inPlace.code, 0, inPlace.stderr);
+    assert.equal(readFileSync(join(folder.path, 'home', 'talosconfig'), 'utf8'), talosconfig);
+    assert.deepEqual(readdirSync(join(folder.path, 'home')), ['secrets.yaml', 'talosconfig']);
+  });
+
+  it('says which file is missing where an identity or a bundle cannot be read', async () => {
+    using folder = aClusterFolder();
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig((await aBundleDocument()).bundle.talos, MADE_AT));
+    const imported = ['cluster', 'import', 'home', '--talosconfig', 'config', '--offline'];
+
+    const run = await runInProcess([...imported, '--secrets', 'secrets.yaml', '--identity', 'none'], {
+      directory: folder.path,
+    });
+
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [6, `error: the age identity ${folder.path}/none cannot be read\nCheck --identity.\n`],
+    );
+  });
+
   it('never replaces a bundle', async () => {
     using folder = aClusterFolder();
 
@@ -156,13 +212,40 @@ describe('ichor cluster bundle-export', () => {
     assert.match(readFileSync(join(folder.path, 'copy.age'), 'utf8'), /^-----BEGIN AGE ENCRYPTED FILE-----\n/);
   });
 
+  it('takes a recipient that is none for a mistake on the command line', async () => {
+    using folder = aClusterFolder();
+
+    const run = await runInProcess(['cluster', 'bundle-export', '--to', 'copy.age', '--recipient', 'somebody'], {
+      directory: folder.path,
+    });
+
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [
+        2,
+        `error: ${folder.path}/copy.age: the age recipient somebody is not valid; expected age1…\nCheck --recipient. Nothing was written.\n`,
+      ],
+    );
+  });
+
   it('refuses to replace a file and to print keys', async () => {
     using folder = aClusterFolder();
 
-    const taken = await runInProcess(['cluster', 'bundle-export', '--to', 'secrets.yaml'], { directory: folder.path });
+    writeFileSync(join(folder.path, 'copy'), '');
+    symlinkSync('/dev/null', join(folder.path, 'link'));
+    const exported = ['cluster', 'bundle-export', '--to'];
+
+    const taken = await runInProcess([...exported, 'copy'], { directory: folder.path });
+    const itself = await runInProcess([...exported, 'secrets.yaml', '--force'], { directory: folder.path });
+    const link = await runInProcess([...exported, 'link', '--force'], { directory: folder.path });
+    const device = await runInProcess([...exported, '/dev/null', '--force'], { directory: folder.path });
     const printed = await runInProcess(['cluster', 'bundle-export'], { directory: folder.path });
 
-    assert.deepEqual([taken.code, printed.code], [4, 2]);
+    assert.deepEqual([taken.code, itself.code, link.code, device.code, printed.code], [4, 4, 6, 6, 2]);
+    assert.equal(
+      device.stderr,
+      'error: /dev/null is no plain file, and is not replaced\nName the file itself. Nothing was changed.\n',
+    );
     assert.equal(printed.stderr, 'error: --to names no file; keys are never printed\n');
   });
 });
