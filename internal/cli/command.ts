@@ -1,3 +1,4 @@
+import { CliError } from './cli-error.ts';
 import type { CliEnvironment } from './environment.ts';
 import type { ExitName } from './exit-codes.ts';
 import type { Output } from './output.ts';
@@ -18,6 +19,8 @@ export interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly choices?: readonly string[];
+  /** What a shell completes for it. */
+  readonly completes?: 'directory';
 }
 
 /** The values of the options of one call. */
@@ -99,13 +102,14 @@ export function text(options: OptionValues, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A comma-separated list, or nothing where the option was not given. */
+/** A comma-separated list, or nothing where the option was not given. Errors: `usage` where it is given and names nothing. */
 export function list(options: OptionValues, name: string): string[] | undefined {
   const value = text(options, name);
-  return value === undefined
-    ? undefined
-    : value
-        .split(',')
-        .map((each) => each.trim())
-        .filter((each) => each !== '');
+  if (value === undefined) return undefined;
+  const words = value
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  if (words.length === 0) throw new CliError('usage', `--${name} names nothing`);
+  return words;
 }

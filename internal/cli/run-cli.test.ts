@@ -29,6 +29,33 @@ describe('runCli', () => {
     );
   });
 
+  it('knows --version', async () => {
+    const run = await runInProcess(['--version']);
+
+    assert.deepEqual([run.code, run.stdout], [0, 'ichor 1.2.3\n']);
+  });
+
+  it.each([
+    [['cluster', 'rotate-ca', '--ca', ''], '--ca'],
+    [['cluster', 'status', '--dir', ''], '--dir'],
+    [['cluster', 'status', ''], 'NAME'],
+    [['lab', 'break', 'power-loss', ''], 'MACHINE'],
+    [['lab', 'down', ''], 'DIR'],
+  ])('ends with 2 for the empty word of a variable that was not set: %j', async (argv, what) => {
+    const run = await runInProcess(argv);
+
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [2, `error: ${what} is empty\nGive it a value, or leave it out. Nothing was done.\n`],
+    );
+  });
+
+  it('ends with 2 for a list of nothing', async () => {
+    const run = await runInProcess(['cluster', 'rotate-ca', '--ca', ' , ']);
+
+    assert.deepEqual([run.code, run.stderr], [2, 'error: --ca names nothing\n']);
+  });
+
   it('ends with 2 for a format that is not there', async () => {
     const run = await runInProcess(['operation', 'list', '-o', 'xml']);
 

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { Argument, Command as CommanderCommand, CommanderError, Option } from 'commander';
-import { explain } from './cli-error.ts';
+import { CliError, explain } from './cli-error.ts';
 import { type Command, text } from './command.ts';
 import { COMMANDS, NOUNS } from './commands/index.ts';
 import type { CliEnvironment } from './environment.ts';
@@ -48,6 +48,7 @@ Run ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.`;
 function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => void): CommanderCommand {
   const program = new CommanderCommand('ichor')
     .description('Replaces every certificate authority and key of a Talos Linux cluster while it serves.')
+    .version(`ichor ${environment.version}`, '--version', 'show the version of ichor')
     .exitOverride()
     .enablePositionalOptions()
     .helpCommand('help [command]', 'show the help of a command, or exit-codes')
@@ -77,6 +78,19 @@ function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => v
   return program;
 }
 
+/**
+ * An empty word is a variable of a script that was not set. It is never the same
+ * as a word that is not there: `--ca "$TARGETS"` would replace the default CAs,
+ * and `--dir "$DIR"` would work on the directory that somebody stands in.
+ */
+function refuseEmpty(command: CommanderCommand): void {
+  const option = command.options.find((each) => command.getOptionValue(each.attributeName()) === '');
+  const argument = command.registeredArguments[command.args.indexOf('')];
+  const what = option?.long ?? argument?.name();
+  if (what === undefined) return;
+  throw new CliError('usage', `${what} is empty`, 'Give it a value, or leave it out. Nothing was done.');
+}
+
 function inherit(parent: CommanderCommand, child: CommanderCommand): CommanderCommand {
   return child.copyInheritedSettings(parent);
 }
@@ -103,6 +117,7 @@ function addCommand(parent: CommanderCommand, command: Command, { environment, e
     added.addOption(option);
   }
   added.action(async () => {
+    refuseEmpty(added);
     const options = added.opts();
     const format = (text(options, 'output') ?? 'text') as OutputFormat;
     const output = createOutput(environment, format);

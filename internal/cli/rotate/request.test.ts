@@ -34,7 +34,7 @@ describe('readRequest', () => {
       { ca: 'talos,front-proxy' },
       '--ca: there is no certificate authority "front-proxy"; expected some of talos, kubernetes, etcd, kubernetes-aggregator',
     ],
-    [{ ca: ' , ' }, '--ca names no certificate authority'],
+    [{ ca: ' , ' }, '--ca names nothing'],
     [{ all: true, ca: 'talos' }, '--all and --ca exclude each other'],
   ])('refuses %j', (options, message) => {
     assert.throws(() => readRequest(options), { exit: 'usage', message });

@@ -31,7 +31,6 @@ export function readRequest(options: OptionValues): RotateRequest {
   const named = list(options, 'ca');
   const all = flag(options, 'all');
   if (all && named !== undefined) throw new CliError('usage', '--all and --ca exclude each other');
-  if (named !== undefined && named.length === 0) throw new CliError('usage', '--ca names no certificate authority');
   const unknown = named?.find((each) => !isCaTarget(each));
   if (unknown !== undefined) {
     throw new CliError(
