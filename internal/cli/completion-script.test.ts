@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { runInProcess } from '../../test/builders/cli.ts';
+import { aFolder, runInProcess } from '../../test/builders/cli.ts';
 
 /** What bash offers after these words, the last of which is being typed. */
 async function offered(...words: readonly string[]): Promise<string[]> {
@@ -24,6 +26,20 @@ describe('completion in bash', () => {
   it('offers the values of an option', async () => {
     assert.deepEqual(await offered('operation', 'list', '-o', ''), ['text', 'json', 'yaml']);
     assert.deepEqual(await offered('completion', 'z'), ['zsh']);
+  });
+
+  it('offers folders and files, whose names may hold spaces', async () => {
+    using folder = aFolder();
+    mkdirSync(join(folder.path, 'my lab'));
+    writeFileSync(join(folder.path, 'my key'), '');
+    const begun = join(folder.path, 'm');
+
+    assert.deepEqual(await offered('lab', 'up', begun), [join(folder.path, 'my lab')]);
+    assert.deepEqual(await offered('cluster', 'status', '--dir', begun), [join(folder.path, 'my lab')]);
+    assert.deepEqual((await offered('cluster', 'status', '--identity', begun)).sort(), [
+      join(folder.path, 'my key'),
+      join(folder.path, 'my lab'),
+    ]);
   });
 });
 

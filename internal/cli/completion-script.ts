@@ -34,9 +34,15 @@ function bashScript(commands: readonly Command[]): string {
   });
   const options = commands.map(({ path, options: specs, argument }) => {
     const words = [...specs.flatMap(namesOf), '--help', ...(argument?.choices ?? [])].join(' ');
-    return `    "${path.join(' ')}"*) words="${words}" ;;`;
+    const folders = argument?.completes === undefined ? '' : ' _ichor_files -d;';
+    return `    "${path.join(' ')}"*) words="${words}";${folders} ;;`;
   });
-  return `_ichor() {
+  return `_ichor_files() {
+  local IFS=$'\\n'
+  compopt -o filenames 2>/dev/null
+  COMPREPLY+=($(compgen "$1" -- "$current"))
+}
+_ichor() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
   COMPREPLY=()
   case "$previous" in
@@ -52,7 +58,7 @@ ${verbs.join('\n')}
     esac ;;
     esac
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  COMPREPLY+=($(compgen -W "$words" -- "$current"))
 }
 complete -F _ichor ichor
 `;
@@ -64,8 +70,8 @@ function valueCases(commands: readonly Command[]): string[] {
     const names = namesOf(spec).join('|');
     if (spec.choices !== undefined)
       cases.set(names, `COMPREPLY=($(compgen -W "${spec.choices.join(' ')}" -- "$current")); return`);
-    else if (spec.completes === 'directory') cases.set(names, 'COMPREPLY=($(compgen -d -- "$current")); return');
-    else if (spec.completes === 'file') cases.set(names, 'COMPREPLY=($(compgen -f -- "$current")); return');
+    else if (spec.completes === 'directory') cases.set(names, '_ichor_files -d; return');
+    else if (spec.completes === 'file') cases.set(names, '_ichor_files -f; return');
     else cases.set(names, 'return');
   }
   return [...cases].map(([names, action]) => `    ${names}) ${action} ;;`);
@@ -87,6 +93,8 @@ function fishScript(commands: readonly Command[]): string {
     const isHere = path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ');
     if (argument?.choices !== undefined)
       lines.push(`complete -c ichor -n ${quote(isHere)} -a ${quote(argument.choices.join(' '))}`);
+    if (argument?.completes !== undefined)
+      lines.push(`complete -c ichor -n ${quote(isHere)} -a '(__fish_complete_directories)'`);
     lines.push(...options.map((spec) => `complete -c ichor -n ${quote(isHere)} ${fishOption(spec)}`));
   }
   return `${lines.join('\n')}\n`;

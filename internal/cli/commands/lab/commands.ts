@@ -17,7 +17,7 @@ with ichor lab down, with Ctrl-C under --foreground, or when it is removed.
 A rehearsal (--from) takes the secrets.yaml and the machine configurations (any
 *.yaml that is one) of a directory, or a secrets.yaml alone. They are copied, and
 the cluster's endpoint in them is replaced. Nothing is sent to the real cluster.`,
-  argument: { name: '<DIR>', summary: "the lab's directory" },
+  argument: { name: '<DIR>', summary: "the lab's directory", completes: 'directory' },
   options: [
     { flags: '--control-planes <number>', summary: 'control planes (default: 3, or as many as --from has)' },
     { flags: '--workers <number>', summary: 'workers (default: 1, or as many as --from has)' },
@@ -53,7 +53,7 @@ the cluster's endpoint in them is replaced. Nothing is sent to the real cluster.
 const labStatus: Command = {
   path: ['lab', 'status'],
   summary: 'show the machines of a lab, and what is broken',
-  argument: { name: '[DIR]', summary: "the lab's directory" },
+  argument: { name: '[DIR]', summary: "the lab's directory", completes: 'directory' },
   options: [LAB_DIRECTORY, OUTPUT_OPTION],
   async run(invocation) {
     const { status } = await import('./ask.ts');
@@ -64,7 +64,7 @@ const labStatus: Command = {
 const labDown: Command = {
   path: ['lab', 'down'],
   summary: 'end a lab, and remove everything of it',
-  argument: { name: '[DIR]', summary: "the lab's directory" },
+  argument: { name: '[DIR]', summary: "the lab's directory", completes: 'directory' },
   options: [LAB_DIRECTORY, OUTPUT_OPTION],
   async run(invocation) {
     const { down } = await import('./down.ts');
@@ -122,7 +122,7 @@ const labMend: Command = {
 const labShell: Command = {
   path: ['lab', 'shell'],
   summary: 'a shell in which talosctl, kubectl and ichor work on the lab',
-  argument: { name: '[DIR]', summary: "the lab's directory" },
+  argument: { name: '[DIR]', summary: "the lab's directory", completes: 'directory' },
   options: [LAB_DIRECTORY],
   async run(invocation) {
     const { shell } = await import('./shell.ts');
