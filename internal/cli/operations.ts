@@ -1,5 +1,5 @@
 import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
-import type { EmbeddedStore } from '../store/index.ts';
+import type { EmbeddedStore, LockOwner } from '../store/index.ts';
 import { CliError } from './cli-error.ts';
 
 /** Whether an operation still has something to do. */
@@ -54,4 +54,12 @@ export function draftOperation(spec: OperationSpec, now: number): TalosOperation
     spec,
     status: pendingStatus(),
   };
+}
+
+/** Who takes an operation further that nothing else holds, in words. */
+export function nextOf({ metadata, spec }: TalosOperation, holder: LockOwner | undefined): string {
+  if (spec.paused) return `it is paused; let it go on with ichor operation continue ${metadata.name}`;
+  return holder === undefined
+    ? 'no process runs it now; ichor cluster rotate-ca takes it up'
+    : `process ${holder.pid} on ${holder.host} runs it and goes on`;
 }

@@ -1,14 +1,16 @@
+import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
+import type { ClusterState } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation, list } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
-import { type OpenCluster, openCluster } from '../open-cluster.ts';
-import { operationUnderWay } from '../operations.ts';
+import { holderOf, type OpenCluster, openCluster } from '../open-cluster.ts';
+import { nextOf, operationUnderWay } from '../operations.ts';
 import { credentialFiles } from './credential-files.ts';
 import { authoritiesFor } from './credentials.ts';
 import { finishCredentials, settleLeftovers } from './finish.ts';
 import { acknowledge, offerCredentials } from './handoff.ts';
-import { mergeIntoHome } from './merge.ts';
+import { type MergedFile, mergeIntoHome } from './merge.ts';
 import { credentialStanding } from './standing.ts';
 
 /** `ichor cluster credentials` */
@@ -36,6 +38,7 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
   const acknowledging = flag(options, 'acknowledge');
   const isRotating = operation !== undefined && operation.status.stage !== 'Pending';
   if (isRotating && operation.status.stage === 'AwaitingCredentials') {
+    if (flag(options, 'merge') && !acknowledging) throw mergeTooEarly(operation);
     await handOver(invocation, { cluster, view }, acknowledging ? operation.metadata.name : undefined);
   } else if (acknowledging) {
     const where =
@@ -56,6 +59,15 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
   }
   await report(invocation, cluster);
   return 'ok';
+}
+
+/** Merged now, those in use would stop working in the next stages. */
+function mergeTooEarly({ metadata }: TalosOperation): CliError {
+  return new CliError(
+    'refused',
+    `the operation ${metadata.name} waits until its new credentials are taken; --merge would put the old ones into your files`,
+    'Take them and merge them: ichor cluster credentials --acknowledge --merge. Nothing was changed.',
+  );
 }
 
 interface Opened {
@@ -79,8 +91,9 @@ async function handOver(
     say('take them into use and let the rotation go on: ichor cluster credentials --acknowledge');
     return;
   }
-  await acknowledge(cluster.store, offer.files, acknowledged);
-  say(`acknowledged: ${acknowledged} goes on; the old files are kept as *.old until it is over`);
+  const operation = await acknowledge(cluster.store, offer.files, acknowledged);
+  const next = nextOf(operation, await holderOf(cluster.store));
+  say(`acknowledged: ${next}; the old files are kept as *.old until it is over`);
 }
 
 async function bringUpToDate({ environment, output }: Invocation, { cluster, view }: Opened): Promise<void> {
@@ -103,7 +116,7 @@ async function report({ options, environment, output }: Invocation, cluster: Ope
   const files = credentialFiles(cluster.directory);
   const state = await cluster.store.readState();
   const { talosconfig, kubeconfig } = await files.read();
-  let merged: string[] = [];
+  let merged: MergedFile[] = [];
   if (flag(options, 'merge')) {
     if (talosconfig === undefined || kubeconfig === undefined) {
       throw new CliError(
@@ -112,21 +125,25 @@ async function report({ options, environment, output }: Invocation, cluster: Ope
         'Take them first: --acknowledge.',
       );
     }
-    const known = [
-      ...authoritiesFor(state, 'talos').trust,
-      state.bundle.talos.certificate,
-      ...(state.previous === undefined ? [] : [state.previous.talos.certificate]),
-    ];
-    merged = await mergeIntoHome(
-      environment.homeDirectory,
-      { talosconfig, kubeconfig },
-      known.map((ca) => ca.fingerprint),
-    );
+    const known = knownAuthorities(state, await cluster.store.listOperations());
+    merged = await mergeIntoHome(environment.homeDirectory, { talosconfig, kubeconfig }, known);
   }
-  const standing = await credentialStanding(files, state.bundle, environment.clock.now());
+  const standing = await credentialStanding(files, state, environment.clock.now());
   const lines = [
     ...standing.map((each) => `${files.path(each.file)}: ${each.standing}`),
-    ...merged.map((path) => `merged into ${path}`),
+    ...merged.map(
+      ({ path, context, before }) =>
+        `merged into ${path}; its context is ${context} now${before === undefined ? '' : ` (it was ${before})`}`,
+    ),
   ];
   await output.result({ directory: cluster.directory, files: standing, merged }, lines.join('\n'));
+}
+
+/** Fingerprints of the CAs that this cluster has, and of those that the operations in its directory replaced. */
+function knownAuthorities(state: ClusterState, operations: readonly TalosOperation[]): string[] {
+  const now = (['talos', 'kubernetes'] as const).flatMap((target) => authoritiesFor(state, target).trust);
+  const before = operations.flatMap(({ status }) =>
+    status.caRotation.certificates.flatMap((each) => [each.old, each.new]),
+  );
+  return [...now.map(({ fingerprint }) => fingerprint), ...before];
 }

@@ -1,5 +1,6 @@
 import { type Certificate, type CertificateAndKey, Secret, writeCertificates } from '../../../pkg/pki/index.ts';
 import { CliError } from '../cli-error.ts';
+import { firstSuffix } from './suffix.ts';
 
 /** One named entry of a kubeconfig. */
 interface Entry {
@@ -73,6 +74,97 @@ export async function mergeKubeconfig(
     users: mergeEntries(old.users, next.users),
     'current-context': next['current-context'] ?? old['current-context'],
   });
+}
+
+/** How {@link addKubeconfig} tells whose an entry is. */
+export interface AddOptions {
+  /** Name of the file that is added to, for messages. */
+  readonly where: string;
+  /** Whether a cluster that trusts these certificates, in PEM, is the one of the kubeconfig that is added. */
+  isOurs(authority: string): boolean;
+}
+
+/** A kubeconfig with another one added. */
+export interface Added {
+  readonly text: KubeconfigText;
+  /** The selected context: the one that was added. */
+  readonly context: string;
+  /** What was selected before; empty where nothing was. */
+  readonly before: string;
+}
+
+/**
+ * Adds a kubeconfig of one cluster, one user and one context to one that may hold
+ * other clusters. Entries of the same names are replaced where they are this
+ * cluster's; otherwise all three get the first suffix, `-1`, `-2`, …, under which no
+ * entry of another cluster is lost. The current context moves to the one that was added.
+ */
+export async function addKubeconfig(
+  into: KubeconfigText | undefined,
+  added: KubeconfigText,
+  { where, isOurs }: AddOptions,
+): Promise<Added> {
+  const next = await readTree(added, 'the new kubeconfig');
+  const selected = String(next['current-context'] ?? '');
+  if (into === undefined) return { text: added, context: selected, before: '' };
+  const old = await readTree(into, where);
+  const suffix = firstSuffix((candidate) => isFree(old, suffixed(next, candidate), isOurs));
+  const renamed = suffixed(next, suffix);
+  const text = await writeTree({
+    ...old,
+    clusters: mergeEntries(old.clusters, renamed.clusters),
+    contexts: mergeEntries(old.contexts, renamed.contexts),
+    users: mergeEntries(old.users, renamed.users),
+    'current-context': `${selected}${suffix}`,
+  });
+  return { text, context: `${selected}${suffix}`, before: String(old['current-context'] ?? '') };
+}
+
+/** The same entries under names with a suffix, and contexts that refer to them. */
+function suffixed(tree: Tree, suffix: string): Tree {
+  const rename = (entry: Entry): Entry => ({ ...entry, name: `${entry.name}${suffix}` });
+  return {
+    ...tree,
+    clusters: tree.clusters.map(rename),
+    users: tree.users.map(rename),
+    contexts: tree.contexts.map((entry) => {
+      const { cluster, user } = contextOf(entry);
+      return withFields(rename(entry), 'context', { cluster: `${cluster}${suffix}`, user: `${user}${suffix}` });
+    }),
+  };
+}
+
+/** Whether these names are not taken in `old`, or taken by the same cluster, its contexts and their users. */
+function isFree(old: Tree, next: Tree, isOurs: AddOptions['isOurs']): boolean {
+  const names = (entries: readonly Entry[]) => new Set(entries.map(({ name }) => name));
+  const clusters = names(next.clusters);
+  const ours = new Set(
+    old.clusters.filter((entry) => clusters.has(entry.name) && isOurs(authorityOf(entry))).map(({ name }) => name),
+  );
+  const foreign = old.contexts
+    .map((entry) => ({ ...contextOf(entry), name: entry.name }))
+    .filter(({ cluster }) => !ours.has(cluster));
+  const contexts = names(next.contexts);
+  const users = names(next.users);
+  const ownUsers = new Set(
+    old.contexts.map(contextOf).flatMap(({ cluster, user }) => (ours.has(cluster) ? [user] : [])),
+  );
+  return (
+    old.clusters.every(({ name }) => !clusters.has(name) || ours.has(name)) &&
+    old.users.every(({ name }) => !users.has(name) || ownUsers.has(name)) &&
+    foreign.every(({ name, user }) => !contexts.has(name) && !users.has(user))
+  );
+}
+
+function contextOf(entry: Entry): { readonly cluster: string; readonly user: string } {
+  const { cluster, user } = isRecord(entry.context) ? entry.context : {};
+  return { cluster: String(cluster ?? ''), user: String(user ?? '') };
+}
+
+/** The CAs of a cluster's entry as PEM; empty where it holds none itself. */
+function authorityOf(entry: Entry): string {
+  const data = isRecord(entry.cluster) ? entry.cluster['certificate-authority-data'] : undefined;
+  return typeof data === 'string' ? Buffer.from(data, 'base64').toString('utf8') : '';
 }
 
 function mergeEntries(old: readonly Entry[], next: readonly Entry[]): Entry[] {

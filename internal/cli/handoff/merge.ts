@@ -1,14 +1,11 @@
-import { join } from 'node:path';
-import { Secret } from '../../../pkg/pki/index.ts';
-import {
-  mergeTalosconfig,
-  parseTalosconfig,
-  type TalosContext,
-  type Talosconfig,
-  writeTalosconfig,
-} from '../../../pkg/talos/index.ts';
-import { kubeconfigWith } from './credential-files.ts';
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { parseCertificates, Secret } from '../../../pkg/pki/index.ts';
+import { parseTalosconfig, type Talosconfig, writeTalosconfig } from '../../../pkg/talos/index.ts';
+import { CliError } from '../cli-error.ts';
+import { addKubeconfig, type KubeconfigText } from './kubeconfig-text.ts';
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
+import { firstSuffix } from './suffix.ts';
 
 /** The cluster's credentials as text. */
 export interface MergeSource {
@@ -16,44 +13,87 @@ export interface MergeSource {
   readonly kubeconfig: string;
 }
 
-/**
- * Puts the credentials of a cluster into the files that talosctl and kubectl use
- * by themselves, `~/.talos/config` and `~/.kube/config`. Other clusters in them
- * stay. A context of the same name is replaced when it belongs to this cluster
- * (it trusts one of the same CAs); one of another cluster keeps its name, and
- * ours gets a suffix, as `talosctl config merge` does. kubeconfig entries are
- * replaced by name.
- *
- * @returns the files that were written
- */
-export async function mergeIntoHome(home: string, source: MergeSource, knownCas: readonly string[]): Promise<string[]> {
-  const talosPath = join(home, '.talos', 'config');
-  const kubePath = join(home, '.kube', 'config');
-  const ours = parseTalosconfig(source.talosconfig, 'the new talosconfig');
-  const context = ours.contexts[ours.context];
-  if (context !== undefined) {
-    const held = await readPrivateFile(talosPath);
-    const into = held === undefined ? EMPTY : parseTalosconfig(held, talosPath);
-    await writePrivateFile(talosPath, writeTalosconfig(mergeContext(into, ours.context, context, knownCas)));
-  }
-  const heldKube = await readPrivateFile(kubePath);
-  await writePrivateFile(
-    kubePath,
-    await kubeconfigWith(heldKube, kubePath, Secret.of('kubeconfig', source.kubeconfig)),
-  );
-  return [talosPath, kubePath];
+/** One file that was written, with the context that is selected in it. */
+export interface MergedFile {
+  readonly path: string;
+  readonly context: string;
+  /** What was selected before, where that was another one. */
+  readonly before: string | undefined;
 }
 
-const EMPTY: Talosconfig = { context: '', contexts: {} };
-
-function mergeContext(
-  into: Talosconfig,
-  name: string,
-  context: TalosContext,
+/**
+ * Puts the credentials of a cluster into the files that talosctl and kubectl use
+ * by themselves, `~/.talos/config` and `~/.kube/config`, and selects them there, as
+ * those two do. Entries of other clusters stay. What has the same name is replaced
+ * when it belongs to this cluster, which is told by a CA that the cluster has or
+ * had; otherwise ours gets a suffix, as `talosctl config merge` does. Both files are
+ * read before the first one is written. A link is followed.
+ *
+ * @param knownCas fingerprints of the CAs that this cluster has or had
+ */
+export async function mergeIntoHome(
+  home: string,
+  source: MergeSource,
   knownCas: readonly string[],
-): Talosconfig {
-  const held = into.contexts[name];
-  const isOurs = held?.trust.some((ca) => knownCas.includes(ca.fingerprint)) === true;
-  if (isOurs) return { context: name, contexts: { ...into.contexts, [name]: context } };
-  return mergeTalosconfig(into, { context: name, contexts: { [name]: context } });
+): Promise<MergedFile[]> {
+  if (!isAbsolute(home)) {
+    throw new CliError('directory', 'the home directory is not known; nothing was merged', 'Set HOME to its path.');
+  }
+  const talos = await mergeTalos(await targetOf(join(home, '.talos', 'config')), source.talosconfig, knownCas);
+  const kube = await mergeKube(await targetOf(join(home, '.kube', 'config')), source.kubeconfig, knownCas);
+  const merged = [talos, kube];
+  for (const { file, text } of merged) await writePrivateFile(file.path, text);
+  return merged.map(({ file }) => file);
+}
+
+interface Merged {
+  readonly file: MergedFile;
+  readonly text: string;
+}
+
+/** Where a file really is: people keep these two behind links. */
+async function targetOf(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}
+
+async function mergeTalos(path: string, added: string, knownCas: readonly string[]): Promise<Merged> {
+  const ours = parseTalosconfig(added, 'the new talosconfig');
+  const selected = ours.contexts[ours.context];
+  if (selected === undefined)
+    throw new CliError('directory', 'the talosconfig to merge selects no context that it has');
+  const held = await readPrivateFile(path);
+  const into: Talosconfig = held === undefined ? { context: '', contexts: {} } : parseTalosconfig(held, path);
+  const suffix = firstSuffix((candidate) => {
+    const taken = into.contexts[`${ours.context}${candidate}`];
+    return taken === undefined || taken.trust.some(({ fingerprint }) => knownCas.includes(fingerprint));
+  });
+  const context = `${ours.context}${suffix}`;
+  const contexts = { ...into.contexts, [context]: selected };
+  return { file: fileOf(path, context, into.context), text: writeTalosconfig({ context, contexts }) };
+}
+
+async function mergeKube(path: string, added: string, knownCas: readonly string[]): Promise<Merged> {
+  const held = await readPrivateFile(path);
+  const { text, context, before } = await addKubeconfig(kubeconfig(held), Secret.of('kubeconfig', added), {
+    where: path,
+    isOurs: (authority) => isKnown(authority, knownCas),
+  });
+  return { file: fileOf(path, context, before), text: text.expose() };
+}
+
+function kubeconfig(text: string | undefined): KubeconfigText | undefined {
+  return text === undefined ? undefined : Secret.of('kubeconfig', text);
+}
+
+/** Whether one of these certificates is known; text that holds none is somebody else's. */
+function isKnown(pem: string, knownCas: readonly string[]): boolean {
+  try {
+    return parseCertificates(pem, 'a kubeconfig').some(({ fingerprint }) => knownCas.includes(fingerprint));
+  } catch {
+    return false;
+  }
+}
+
+function fileOf(path: string, context: string, before: string): MergedFile {
+  return { path, context, before: before === '' || before === context ? undefined : before };
 }

@@ -7,13 +7,17 @@ import { type CredentialFiles, talosconfigWith } from './credential-files.ts';
 /** A client certificate with less time than this is renewed: a month, so that no long weekend comes in between. */
 export const RENEW_BEFORE_MS = 30 * 24 * 3_600_000;
 
-/** Why a client certificate is to be renewed; `undefined` where it is fine. */
-export function whyRenew(certificate: Certificate | undefined, ca: Certificate, now: number): string | undefined {
+/** Why a client certificate that one of these CAs must have issued is to be renewed; `undefined` where it is fine. */
+export function whyRenew(
+  certificate: Certificate | undefined,
+  authorities: readonly Certificate[],
+  now: number,
+): string | undefined {
   if (certificate === undefined) return 'there was none';
   const end = new Date(certificate.notAfter).toISOString();
   if (now >= certificate.notAfter) return `it expired at ${end}`;
   // Asked before its end: one of another CA does not work today.
-  if (!verifyChain(certificate, [ca], { now, usage: 'client' }).ok)
+  if (!verifyChain(certificate, authorities, { now, usage: 'client' }).ok)
     return 'it was not issued by the CA of secrets.yaml';
   return certificate.notAfter - now < RENEW_BEFORE_MS ? `it expires at ${end}` : undefined;
 }
@@ -49,7 +53,7 @@ export async function refreshTalosconfig(options: RefreshOptions): Promise<Refre
   const name = selected === undefined || held === undefined ? fallback?.name : held.context;
   if (name === undefined) return { said: undefined, expires: Number.NaN };
   const ca = bundle.talos.certificate;
-  const why = whyRenew(selected?.credentials?.certificate, ca, now);
+  const why = whyRenew(selected?.credentials?.certificate, [ca], now);
   const isTrustRight = selected?.trust.length === 1 && selected.trust[0]?.fingerprint === ca.fingerprint;
   const kept = selected?.credentials;
   if (why === undefined && isTrustRight && kept !== undefined)
@@ -79,7 +83,7 @@ export async function whyRenewKubeconfig(
   const { credentials, trust } = await fromKubeconfig(text, { where: 'the kubeconfig in the cluster directory' });
   if (credentials.kind !== 'certificate') return 'it has no client certificate';
   const ca = bundle.kubernetes.certificate;
-  const why = whyRenew(credentials.certificate, ca, now);
+  const why = whyRenew(credentials.certificate, [ca], now);
   if (why !== undefined) return why;
   if (!trust.some(({ fingerprint }) => fingerprint === ca.fingerprint))
     return 'before, it did not trust the CA of secrets.yaml';

@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { holderOf, openCluster } from '../open-cluster.ts';
-import { findOperation, isUnderWay } from '../operations.ts';
+import { findOperation, isUnderWay, nextOf } from '../operations.ts';
 import { unreachableOf } from '../rotate/request.ts';
 
 /** `ichor operation pause` and `ichor operation continue`: both may be said twice. */
@@ -20,11 +20,7 @@ export async function setPaused(invocation: Invocation, paused: boolean): Promis
     );
   }
   const changed = await write(cluster.store, name, { paused, ...unreachableOf(invocation.options) });
-  const holder = await holderOf(cluster.store);
-  const next =
-    holder === undefined
-      ? 'no process runs it now; ichor cluster rotate-ca takes it up'
-      : `process ${holder.pid} on ${holder.host} runs it and goes on`;
+  const next = nextOf(changed, await holderOf(cluster.store));
   const text = paused
     ? `${name} is paused in stage ${changed.status.stage}; let it go on with ichor operation continue ${name}`
     : `${name} may go on; ${next}`;

@@ -22,7 +22,7 @@ export async function showStatus(invocation: Invocation): Promise<ExitName> {
   using view = createClusterView({ store, connections: await environment.connections(), clock });
   const now = clock.now();
   const underWay = await operationUnderWay(store);
-  const { bundle } = await store.readState();
+  const state = await store.readState();
   const observation = await view.observe(underWay ?? draftOperation(LOOK_AT_ALL, now));
   const clusterName = observation.machines.some((each) => each.talos.known) ? await view.clusterName() : undefined;
   if (argument !== undefined && clusterName !== undefined && clusterName !== argument) {
@@ -35,12 +35,12 @@ export async function showStatus(invocation: Invocation): Promise<ExitName> {
   const status = {
     cluster: clusterName ?? null,
     directory: cluster.directory,
-    certificates: certificatesOf(bundle, now),
+    certificates: certificatesOf(state.bundle, now),
     machines: observation.machines.map(machineStatus),
     incomplete: observation.machinesIncomplete ?? null,
     drift: driftOf(observation),
     operation: underWay === undefined ? null : operationStatus(underWay),
-    credentials: await credentialStanding(credentialFiles(cluster.directory), bundle, now),
+    credentials: await credentialStanding(credentialFiles(cluster.directory), state, now),
   };
   await output.result(status, statusText(status));
   return clusterName === undefined ? 'unreachable' : 'ok';
@@ -107,13 +107,19 @@ function machineStatus({ name, address, role, talos, node }: MachineObservation)
     trusted: Object.fromEntries(
       targets.map((target) => [target, known === undefined ? [] : trustedBy(known.pki, target)]),
     ),
-    problem: talos.known ? null : `${talos.why}: ${talos.message}`,
+    problem: talos.known ? null : problemOf(talos),
   };
 }
 
-function operationStatus({ metadata, status }: TalosOperation) {
+/** Most messages begin with their kind; it is not said twice. */
+function problemOf({ why, message }: { readonly why: string; readonly message: string }): string {
+  return message.startsWith(`${why}: `) ? message : `${why}: ${message}`;
+}
+
+function operationStatus({ metadata, spec, status }: TalosOperation) {
   return {
     name: metadata.name,
+    paused: spec.paused,
     phase: status.phase,
     stage: status.stage,
     reason: status.reason,
@@ -161,7 +167,7 @@ function statusText(status: Status): string {
     ),
     operation === null
       ? 'no operation is under way'
-      : `operation ${operation.name}: ${operation.phase} in ${operation.stage}, ${operation.reason}: ${operation.message}`,
+      : `operation ${operation.name}: ${operation.paused ? 'Paused' : operation.phase} in ${operation.stage}, ${operation.reason}: ${operation.message}`,
     ...credentials.map(({ file, standing }) => `${file}: ${standing}`),
   ].join('\n');
 }
