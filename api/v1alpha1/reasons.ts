@@ -47,7 +47,8 @@ export const REASONS = {
   CordoningControlPlane: 'A control plane is being prepared for its reboot.',
   DrainingControlPlane:
     'Pods are being moved off a control plane. A pod that a PodDisruptionBudget holds is named in the message.',
-  RebootingEtcd: 'A control plane is rebooting, so that its etcd reads the certificates of this stage.',
+  RebootingEtcd:
+    'A control plane is rebooting, so that its etcd reads the certificates of this stage; then the whole cluster has to be well again. Where it stays so, mend what the message names.',
   RebootOverdue:
     'The control plane did not come back within twenty minutes. Look at its console, or reboot it where it still runs in the boot of before; no other machine is touched.',
   SettlingAggregator:

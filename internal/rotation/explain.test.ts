@@ -83,6 +83,31 @@ describe('explain', () => {
     expect(explain(operation)).toMatchObject({ state, reason, message: 'as it was written', needsSomebody });
   });
 
+  it('says that it is paused before its process has seen it, or where none runs', () => {
+    const operation = withStatus(anOperation({ paused: true }), {
+      phase: 'InProgress',
+      reason: 'ProvingMachine',
+      message: 'cp2: waiting',
+    });
+
+    expect(explain(operation)).toMatchObject({
+      state: 'waiting',
+      reason: 'PausedByUser',
+      message: 'paused; before, ProvingMachine: cp2: waiting',
+      advice: 'The operation is paused. Go on with ichor operation continue.',
+      needsSomebody: true,
+    });
+  });
+
+  it.each([
+    ['Paused', 'EtcdAlarm'],
+    ['Completed', 'Completed'],
+  ] as const)('lets phase %s with %s stand beside a pause', (phase, reason) => {
+    const operation = withStatus(anOperation({ paused: true }), { phase, reason, message: 'as it was written' });
+
+    expect(explain(operation)).toMatchObject({ reason, message: 'as it was written' });
+  });
+
   it('names AwaitingCredentials where nobody has chosen the targets yet', () => {
     const { next } = explain(anOperation({ stage: 'Pending', targets: [] }));
 

@@ -41,7 +41,7 @@ const FOR_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['AwaitingCredentials'
 /** Explains an operation by what was decided about it, or by its status alone where nobody looked just now. */
 export function explain(operation: TalosOperation, decision?: Decision): Explanation {
   const { metadata, status } = operation;
-  const { reason, message } = decision ?? status;
+  const { reason, message } = decision ?? said(operation);
   const state = decision === undefined ? stateOfStatus(status) : STATES[decision.kind];
   const since = sinceOf(status, reason);
   return {
@@ -58,6 +58,12 @@ export function explain(operation: TalosOperation, decision?: Decision): Explana
     next: reason === 'Abandoning' || reason === 'Reverting' ? [] : nextOf(status),
     history: status.history,
   };
+}
+
+/** What the status says; a pause comes before it, as nothing looks at what is paused while no process runs it. */
+function said({ spec, status }: TalosOperation): Pick<Explanation, 'reason' | 'message'> {
+  if (!spec.paused || status.phase === 'Completed' || status.phase === 'Paused') return status;
+  return { reason: 'PausedByUser', message: `paused; before, ${status.reason}: ${status.message}` };
 }
 
 const STATES = { act: 'acting', wait: 'waiting', blocked: 'blocked', done: 'done' } as const;

@@ -38,7 +38,7 @@ export async function explainOperation(invocation: Invocation): Promise<ExitName
   const text = [
     ...factsOf(operation),
     ...whyText(explanation, source),
-    runnerText(holder),
+    runnerText(holder, operation),
     '',
     ...historyText(explanation),
   ];
@@ -74,9 +74,11 @@ function whyText(explanation: Explanation, source: Source): string[] {
   ];
 }
 
-function runnerText(holder: LockOwner | null): string {
+function runnerText(holder: LockOwner | null, operation: TalosOperation): string {
+  // What is over does not go on: the same command would begin another rotation.
+  const next = isUnderWay(operation) && !operation.spec.paused ? '; ichor cluster rotate-ca goes on' : '';
   return holder === null
-    ? 'runner      no process works on this cluster; ichor cluster rotate-ca goes on'
+    ? `runner      no process works on this cluster${next}`
     : `runner      process ${holder.pid} on ${holder.host} works on this cluster since ${holder.since} (${holder.purpose})`;
 }
 

@@ -19,7 +19,7 @@ export function factsOf({ metadata, spec, status }: TalosOperation): string[] {
   const { caRotation } = status;
   return [
     `operation   ${metadata.name} (uid ${metadata.uid})`,
-    `phase       ${status.phase}${spec.paused ? ', paused' : ''}${metadata.deletionTimestamp === undefined ? '' : ', being deleted'}`,
+    `phase       ${status.phase}${spec.paused && status.phase !== 'Paused' ? ', paused' : ''}${metadata.deletionTimestamp === undefined ? '' : ', being deleted'}`,
     `stage       ${status.stage}${caRotation.stageStartedAt === undefined ? '' : ` since ${caRotation.stageStartedAt}`}`,
     ...caRotation.certificates.map(
       (each) => `CA          ${each.name}: ${each.old.slice(0, 16)} -> ${each.new.slice(0, 16)}`,

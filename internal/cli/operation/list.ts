@@ -1,3 +1,4 @@
+import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { openCluster } from '../open-cluster.ts';
@@ -9,7 +10,7 @@ export async function listOperations(invocation: Invocation): Promise<ExitName> 
   const operations = await cluster.store.listOperations();
   const rows = operations.map(({ metadata, spec, status }) => [
     metadata.name,
-    metadata.deletionTimestamp === undefined ? status.phase : 'Deleting',
+    phaseOf({ metadata, spec, status }),
     status.stage,
     status.reason,
     (status.caRotation.targets.length > 0 ? status.caRotation.targets : (spec.caRotation?.targets ?? [])).join(','),
@@ -21,4 +22,10 @@ export async function listOperations(invocation: Invocation): Promise<ExitName> 
       : textTable([['NAME', 'PHASE', 'STAGE', 'REASON', 'TARGETS', 'CREATED'], ...rows]);
   await invocation.output.result({ items: operations }, text);
   return 'ok';
+}
+
+/** What people are told: that it is being deleted or that somebody paused it, though its process has not seen it yet. */
+function phaseOf({ metadata, spec, status }: Pick<TalosOperation, 'metadata' | 'spec' | 'status'>): string {
+  if (metadata.deletionTimestamp !== undefined) return 'Deleting';
+  return spec.paused ? 'Paused' : status.phase;
 }

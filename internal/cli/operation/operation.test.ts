@@ -124,6 +124,15 @@ describe('ichor operation explain', () => {
     assert.match(run.stdout, /^after it {4}Issuing: /m);
   });
 
+  it('tells nobody to go on with what is over', async () => {
+    using folder = aClusterFolder();
+    await store(folder.path, 'Done');
+
+    const run = await runInProcess(['operation', 'explain', '--dir', folder.path]);
+
+    assert.match(run.stdout, /^runner {6}no process works on this cluster$/m);
+  });
+
   it('names the process that holds the directory', async () => {
     using folder = aClusterFolder();
     const opened = await store(folder.path, 'Accepting');
@@ -191,6 +200,23 @@ describe('ichor operation pause and continue', () => {
     assert.equal(plain?.spec.unreachableEndpoints, undefined);
     assert.deepEqual([reported?.spec.unreachableEndpoints, reported?.spec.paused], ['Report', false]);
     assert.equal((await opened.readOperation('rotate-1'))?.spec.unreachableEndpoints, 'Hold');
+  });
+
+  it('are seen by whoever looks, though no process runs the operation', async () => {
+    using folder = aClusterFolder();
+    await store(folder.path, 'Issuing');
+    await runInProcess(['operation', 'pause', '--dir', folder.path]);
+
+    const [list, get, explained] = [
+      await runInProcess(['operation', 'list', '--dir', folder.path]),
+      await runInProcess(['operation', 'get', '--dir', folder.path]),
+      await runInProcess(['operation', 'explain', '--stored', '--dir', folder.path]),
+    ];
+
+    assert.match(list.stdout, /^rotate-1 {2}Paused {2}Issuing /m);
+    assert.match(get.stdout, /^phase {7}InProgress, paused$/m);
+    assert.match(explained.stdout, /^reason {6}PausedByUser$/m);
+    assert.match(explained.stdout, /^runner {6}no process works on this cluster$/m);
   });
 
   it('need no lock: a process that runs the rotation does not stand in the way', async () => {
