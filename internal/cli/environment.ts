@@ -10,6 +10,8 @@ export interface TextSink {
   readonly isTerminal: boolean;
   /** Width of the terminal; 80 where there is none. */
   readonly columns: number;
+  /** Height of the terminal; absent where there is none. */
+  readonly rows?: number | undefined;
 }
 
 /** Asks the person at the terminal; `undefined` answers are impossible: no terminal, no `Ask`. */

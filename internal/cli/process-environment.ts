@@ -20,8 +20,8 @@ export function createProcessEnvironment(): CliEnvironment {
   // Asked of the descriptor: touching process.stdin would open it for every command.
   const onTerminal = isatty(0) && isatty(2);
   return {
-    stdout: sinkOf(process.stdout),
-    stderr: sinkOf(process.stderr),
+    stdout: sinkOf(process.stdout, 'standard output'),
+    stderr: sinkOf(process.stderr, 'standard error'),
     ask: onTerminal
       ? {
           confirm: async (question) => (await import('./terminal-ask.ts')).confirm(question, listen()),
@@ -49,10 +49,17 @@ function leave(leaving: AbortController): void {
   leaving.abort();
 }
 
-function sinkOf(stream: NodeJS.WriteStream): TextSink {
-  // A reader that went away (`ichor … | head`) is no mistake of ours.
+function sinkOf(stream: NodeJS.WriteStream, name: string): TextSink {
+  let isLost = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    // A reader that went away (`ichor … | head`) is no mistake of ours.
+    if (error.code === 'EPIPE' || isLost) return;
+    isLost = true;
+    // The disk behind it is full: what was begun goes on, and does not end as if somebody had read it.
+    process.stderr.write(`error: ${name} cannot be written: ${error.code ?? error.message}\n`);
+    process.on('exit', (code) => {
+      if (code === exitCode('ok')) process.exitCode = exitCode('directory');
+    });
   });
   return {
     write: (text) => {
@@ -63,6 +70,9 @@ function sinkOf(stream: NodeJS.WriteStream): TextSink {
     },
     get columns() {
       return stream.columns ?? 80;
+    },
+    get rows() {
+      return stream.rows;
     },
   };
 }

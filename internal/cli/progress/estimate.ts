@@ -1,4 +1,5 @@
 import type { CaTarget } from '../../../api/v1alpha1/index.ts';
+import { DEFAULT_SETTINGS } from '../../rotation/context.ts';
 import { type Cell, COLUMNS, type Picture } from './picture.ts';
 
 /** What takes time in a rotation, as far as it is counted. */
@@ -11,8 +12,7 @@ type Step = 'plane' | 'worker' | 'roll';
  */
 const TYPICAL_MS: Readonly<Record<Step, number>> = { plane: 23_000, worker: 5_000, roll: 60_000 };
 
-/** The two settles of the aggregator CA, and the proofs at the end. */
-const SETTLE_MS = 120_000;
+/** The proofs at the end. */
 const PROOFS_MS = 15_000;
 
 /** Tells how long a rotation will still take, from how long its steps took so far. */
@@ -21,8 +21,8 @@ export interface Estimator {
   look(picture: Picture, now: number): number;
 }
 
-/** An estimator that has measured nothing yet. */
-export function createEstimator(): Estimator {
+/** An estimator that has measured nothing yet. `settleMs` is how long each of the two settles is watched. */
+export function createEstimator(settleMs: number = DEFAULT_SETTINGS.aggregatorSettleMs): Estimator {
   const measured: Record<Step, number[]> = { plane: [], worker: [], roll: [] };
   let before: { readonly counts: Record<Step, number>; readonly at: number } | undefined;
 
@@ -54,7 +54,7 @@ export function createEstimator(): Estimator {
       isWaitingForPeople =
         picture.isBlocked || picture.reason === 'AwaitingCredentials' || picture.reason === 'PausedByUser';
       const steps = (['plane', 'worker', 'roll'] as const).map((step) => counts[step] * costOf(step));
-      return steps.reduce((sum, each) => sum + each, 0) + settles(picture);
+      return steps.reduce((sum, each) => sum + each, 0) + settles(picture, settleMs);
     },
   };
 }
@@ -81,12 +81,12 @@ export function remaining({ rows, targets, stages }: Picture): Record<Step, numb
 /** Cells of a machine that has its configuration of the stage. */
 const TOLD: ReadonlySet<Cell> = new Set(['told', 'draining', 'rebooting']);
 
-function settles({ targets, stages }: Picture): number {
+function settles({ targets, stages }: Picture, settleMs: number): number {
   const isOver = (stage: string) => stages.find((each) => each.stage === stage)?.state === 'done';
   const has = (target: CaTarget) => targets.includes(target);
-  const accepting = has('kubernetes-aggregator') && !isOver('Accepting') ? SETTLE_MS : 0;
+  const accepting = has('kubernetes-aggregator') && !isOver('Accepting') ? settleMs : 0;
   const finalizing = isOver('Finalizing')
     ? 0
-    : PROOFS_MS + (has('kubernetes-aggregator') || has('kubernetes') ? SETTLE_MS : 0);
+    : PROOFS_MS + (has('kubernetes-aggregator') || has('kubernetes') ? settleMs : 0);
   return accepting + finalizing;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, it } from 'vitest';
 import { aCliEnvironment } from '../../../test/builders/cli.ts';
 import { createManualClock } from '../../../test/builders/manual-clock.ts';
@@ -69,7 +70,7 @@ describe('the live picture', () => {
     progress.say('a line that stays');
 
     assert.ok(
-      printed.stdout.startsWith(`\u001b[${lines}A\u001b[0Ja line that stays\n`),
+      printed.stdout.startsWith(`\r\u001b[${lines}A\u001b[0Ja line that stays\n`),
       JSON.stringify(printed.stdout),
     );
   });
@@ -103,6 +104,35 @@ describe('renderPicture', () => {
     const lines = renderPicture({ ...picture, message: 'a'.repeat(300) }, { ...options, columns: 40 });
 
     assert.equal(lines.at(-1), `${'a'.repeat(39)}…`);
+    assert.equal(lines[1], '✓ Accepting  ✓ Hand-off  ● Issuing  · D…');
+  });
+
+  it.each([1, 12, 20, 30, 45, 59, 60, 61])('has no line that is wider than %i columns, coloured or not', (columns) => {
+    for (const color of [false, true]) {
+      const lines = renderPicture({ ...picture, message: 'm'.repeat(80) }, { ...options, columns, color });
+
+      for (const text of lines) assert.ok(stripVTControlCharacters(text).length <= columns, JSON.stringify(text));
+    }
+  });
+
+  it('is no higher than the terminal, and leaves out what is done or waits first', () => {
+    const [done, , waiting] = picture.rows;
+    assert.ok(done !== undefined && waiting !== undefined);
+    const rows = [
+      { ...done, machine: 'm1', cells: { Accepting: 'done', Issuing: 'done', Dropping: 'done' } },
+      { ...waiting, machine: 'm2' },
+      { ...waiting, machine: 'm3', cells: { ...waiting.cells, Issuing: 'told' } },
+      { ...waiting, machine: 'm4' },
+    ] as const;
+    const drawn = (height: number) => renderPicture({ ...picture, rows }, { ...options, rows: height });
+
+    assert.deepEqual(drawn(10).slice(4, -2), [
+      'm2       ✓            ·            ·',
+      'm3       ✓            ◐ proving    ·',
+      '… and 2 more machines',
+    ]);
+    assert.equal(drawn(10).length, 9);
+    assert.equal(drawn(11).slice(4, -2).length, 4);
   });
 
   it('says that it is blocked', () => {

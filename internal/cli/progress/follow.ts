@@ -1,7 +1,7 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Clock } from '../../../pkg/clock/index.ts';
 import type { Output } from '../output.ts';
-import { createEstimator } from './estimate.ts';
+import { createEstimator, type Estimator } from './estimate.ts';
 import { type Look, type Picture, pictureOf } from './picture.ts';
 import { duration, renderPicture } from './render.ts';
 
@@ -15,18 +15,18 @@ export interface Progress {
 }
 
 /** A live picture on a terminal; lines, one for every news, everywhere else and with NO_COLOR. */
-export function createProgress(output: Output, clock: Clock): Progress {
+export function createProgress(output: Output, clock: Clock, settleMs?: number): Progress {
+  const estimator = createEstimator(settleMs);
   // NO_COLOR asks for plain text; a picture that is drawn over and over is not that.
-  return output.color ? livePicture(output, clock) : plainLines(output, clock);
+  return output.color ? livePicture(output, clock, estimator) : plainLines(output, clock, estimator);
 }
 
-function livePicture(output: Output, clock: Clock): Progress {
+function livePicture(output: Output, clock: Clock, estimator: Estimator): Progress {
   const { people } = output;
   const started = clock.monotonic();
-  const estimator = createEstimator();
   let drawn = 0;
 
-  const erase = (): string => (drawn === 0 ? '' : `\u001b[${drawn}A\u001b[0J`);
+  const erase = (): string => (drawn === 0 ? '' : `\r\u001b[${drawn}A\u001b[0J`);
   let last: Picture | undefined;
   let leftMs: number | undefined;
 
@@ -37,6 +37,7 @@ function livePicture(output: Output, clock: Clock): Progress {
     }
     const lines = renderPicture(last, {
       columns: people.columns,
+      rows: people.rows,
       color: output.color,
       elapsedMs: clock.monotonic() - started,
       leftMs,
@@ -59,8 +60,7 @@ function livePicture(output: Output, clock: Clock): Progress {
   };
 }
 
-function plainLines(output: Output, clock: Clock): Progress {
-  const estimator = createEstimator();
+function plainLines(output: Output, clock: Clock, estimator: Estimator): Progress {
   let said = '';
   let stage: TalosOperation['status']['stage'] | undefined;
   return {

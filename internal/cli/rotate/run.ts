@@ -40,7 +40,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
   const engine = createEngine({ ports: { clock, connections, store }, settings: context.settings });
-  const progress = createProgress(output, clock);
+  const progress = createProgress(output, clock, context.settings.aggregatorSettleMs);
   let last: Reconciled | undefined;
   let isOffered = false;
   const onLeaving = (): void =>
