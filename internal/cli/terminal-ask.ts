@@ -10,17 +10,23 @@ export async function confirm(question: string, leaving: AbortController): Promi
 
 /** Asks for a text that is not shown. Ctrl-C leaves. */
 export async function secret(question: string, leaving: AbortController): Promise<string> {
-  process.stderr.write(`${question} `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    return await line('', leaving, nowhere);
+    // Asked when the terminal no longer shows what is typed: who pastes at once is faster than it is told to.
+    return await line('', leaving, nowhere, () => process.stderr.write(`${question} `));
   } finally {
     process.stderr.write('\n');
   }
 }
 
-async function line(prompt: string, leaving: AbortController, output: NodeJS.WritableStream): Promise<string> {
+async function line(
+  prompt: string,
+  leaving: AbortController,
+  output: NodeJS.WritableStream,
+  onReady?: () => void,
+): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  onReady?.();
   // In raw mode Ctrl-C is a key and no signal.
   terminal.on('SIGINT', () => leaving.abort());
   // The terminal was closed: nobody answers any more.
