@@ -68,7 +68,6 @@ export type {
 } from './objects.ts';
 export { listStalePods, type OwnerKind, type StalePods, type StaleQuery } from './owners.ts';
 export { listPods, podsOnNode } from './pods.ts';
-export { type RestartOutcome, type RestartRequest, restartWorkloads } from './restarts.ts';
 export { listRootCas, type NamespaceRootCa } from './root-ca.ts';
 export { selects } from './selectors.ts';
 export { listTalosAccess, readTalosAccess, type TalosAccess, type TalosAccessSecret } from './talos-access.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { aMeta, aWorkload } from '../../test/builders/kube-objects.ts';
-import { type Answer, aStatus, type SeenRequest, startKubeServer } from '../../test/builders/kube-server.ts';
-import { createManualClock, passTime } from '../../test/builders/manual-clock.ts';
+import { aStatus, startKubeServer } from '../../test/builders/kube-server.ts';
 import {
-  type RestartOutcome,
+  exhaustedBudget,
+  readWorkload,
   restartAskedAt,
-  restartWorkloads,
+  restartWorkload,
   rolloutState,
   selects,
   whyNotRestartable,
@@ -80,123 +80,85 @@ describe('a label selector', () => {
   });
 });
 
-/** Workloads by name; `budgets` are listed at each asking, one answer after the other and then the last one again. */
-function aCluster(workloads: Record<string, object[]>, budgets: object[][] = [[]]) {
-  let asked = 0;
-  const reads: Record<string, number> = {};
-  return ({ path, method }: SeenRequest): Answer => {
-    if (path.endsWith('/poddisruptionbudgets')) {
-      asked += 1;
-      return { json: { items: budgets[Math.min(asked, budgets.length) - 1] } };
-    }
-    const name = path.split('/').at(-1) ?? '';
-    const states = workloads[name];
-    if (states === undefined) return aStatus(404, 'NotFound', `deployments "${name}" not found`, { name });
-    if (method === 'PATCH') return { json: states[0] };
-    reads[name] = (reads[name] ?? 0) + 1;
-    return { json: states[Math.min(reads[name], states.length) - 1] };
-  };
-}
+describe('restarting a workload', () => {
+  it.each([
+    ['Deployment', 'deployments'],
+    ['StatefulSet', 'statefulsets'],
+    ['DaemonSet', 'daemonsets'],
+  ] as const)(
+    'patches the template of a %s with the annotation of kubectl and the time that it is given',
+    async (kind, plural) => {
+      await using server = await startKubeServer({ answer: () => ({ json: aWorkload('web') }) });
 
-function aBudget(disruptionsAllowed: number) {
-  return {
-    metadata: aMeta('web-pdb', { generation: 1 }),
-    spec: { selector: { matchLabels: { app: 'web' } } },
-    status: { disruptionsAllowed, currentHealthy: 2, desiredHealthy: 2, observedGeneration: 1 },
-  };
-}
+      await restartWorkload(server.client(), { kind, namespace: 'default', name: 'web' }, Date.UTC(2026, 10, 5, 12));
 
-async function restartAll(answer: (request: SeenRequest) => Answer, names: readonly string[], atOnce = 1) {
-  const clock = createManualClock(Date.UTC(2026, 10, 5, 12));
-  await using server = await startKubeServer({ answer });
-  const order: string[] = [];
-  const workloads = names.map((name) => ({ kind: 'Deployment', namespace: 'default', name }) as const);
-  const outcomes: readonly RestartOutcome[] = await passTime(
-    clock,
-    restartWorkloads(
-      { ...server.client(), clock },
-      { workloads, atOnce, deadlineMs: 30_000, onOutcome: ({ workload }) => order.push(workload.name) },
-    ),
-  );
-  const results = outcomes.map((outcome) =>
-    'message' in outcome ? `${outcome.result}: ${outcome.message}` : outcome.result,
-  );
-  return { results, order, patches: server.seen.filter(({ method }) => method === 'PATCH') };
-}
-
-describe('restarting workloads', () => {
-  it('starts a rollout with the annotation of kubectl and waits until it is done', async () => {
-    const states = [aWorkload('web'), aWorkload('web', { status: { updatedReplicas: 1 } }), aWorkload('web')];
-
-    const { results, patches } = await restartAll(aCluster({ web: states }), ['web']);
-
-    expect(results).toEqual(['restarted']);
-    expect(patches).toMatchObject([
-      {
-        path: '/apis/apps/v1/namespaces/default/deployments/web',
-        headers: { 'content-type': 'application/merge-patch+json' },
-        body: {
-          spec: {
-            template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-11-05T12:00:00Z' } } },
+      expect(server.seen).toMatchObject([
+        {
+          method: 'PATCH',
+          path: `/apis/apps/v1/namespaces/default/${plural}/web`,
+          headers: { 'content-type': 'application/merge-patch+json' },
+          body: {
+            spec: {
+              template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-11-05T12:00:00Z' } } },
+            },
           },
         },
-      },
-    ]);
+      ]);
+    },
+  );
+
+  it('that is gone is an error that says so', async () => {
+    const gone = aStatus(404, 'NotFound', 'deployments.apps "web" not found', { name: 'web' });
+    await using server = await startKubeServer({ answer: () => gone });
+    const client = server.client();
+    const web = { kind: 'Deployment', namespace: 'default', name: 'web' } as const;
+
+    await expect(readWorkload(client, web)).rejects.toMatchObject({ kind: 'not-found' });
+    await expect(restartWorkload(client, web, 0)).rejects.toMatchObject({ kind: 'not-found' });
   });
+});
 
-  it('does not start while a budget over its pods allows no disruption', async () => {
-    const budgets = [[aBudget(0)], [aBudget(0)], [aBudget(1)]];
+/** A budget over the pods of app=web. */
+function aBudget(name: string, disruptionsAllowed: number, overrides: { metadata?: object; status?: undefined } = {}) {
+  return {
+    metadata: aMeta(name, { generation: 1, ...overrides.metadata }),
+    spec: { selector: { matchLabels: { app: 'web' } } },
+    status: { disruptionsAllowed, currentHealthy: 2, desiredHealthy: 2, observedGeneration: 1 },
+    ...('status' in overrides ? { status: overrides.status } : {}),
+  };
+}
 
-    const { results, patches } = await restartAll(aCluster({ web: [aWorkload('web')] }, budgets), ['web']);
+async function heldBy(workload: string, budgets: readonly object[]) {
+  await using server = await startKubeServer({ answer: () => ({ json: { items: budgets } }) });
+  const budget = await exhaustedBudget(server.client(), 'default', aWorkload(workload));
+  return { budget, asked: server.seen.map(({ path }) => path) };
+}
 
-    expect(results).toEqual(['restarted']);
-    // Two more askings, two seconds apart, before it began.
-    expect(JSON.stringify(patches[0]?.body)).toContain('2026-11-05T12:00:04Z');
-  });
-
-  it('gives up on one that a budget holds, says which, and goes on with the next', async () => {
-    const cluster = aCluster({ web: [aWorkload('web')], api: [aWorkload('api')] }, [[aBudget(0)]]);
-
-    const { results, patches } = await restartAll(cluster, ['web', 'api']);
-
-    expect(results).toEqual(['held: PodDisruptionBudget web-pdb: it needs 2 healthy pods and has 2', 'restarted']);
-    expect(patches).toHaveLength(1);
-  });
-
-  it('does not believe a budget whose status is older than itself', async () => {
-    const stale = { ...aBudget(1), metadata: aMeta('web-pdb', { generation: 2 }) };
-
-    const { results } = await restartAll(aCluster({ web: [aWorkload('web')] }, [[stale]]), ['web']);
-
-    expect(results).toEqual(['held: PodDisruptionBudget web-pdb: its status is not up to date']);
-  });
-
-  it('tells what became of the others: gone, nothing to replace, stuck', async () => {
-    const cluster = aCluster({
-      manual: [aWorkload('manual', { spec: { updateStrategy: { type: 'OnDelete' } } })],
-      slow: [aWorkload('slow'), aWorkload('slow', { status: { availableReplicas: 2 } })],
+describe('the budgets of a namespace', () => {
+  it('do not hold a workload where each allows a disruption', async () => {
+    expect(await heldBy('web', [aBudget('web-pdb', 1)])).toEqual({
+      budget: undefined,
+      asked: ['/apis/policy/v1/namespaces/default/poddisruptionbudgets'],
     });
-
-    const { results } = await restartAll(cluster, ['gone', 'manual', 'slow']);
-
-    expect(results).toEqual([
-      'gone',
-      'skipped: it replaces a pod only when somebody deletes it (OnDelete)',
-      'stuck: 2 of 3 new pods are available',
-    ]);
   });
 
-  it('keeps no more rollouts going than it may, and starts the next as soon as one is done', async () => {
-    const slow = aWorkload('slow', { status: { availableReplicas: 2 } });
-    const cluster = aCluster({
-      slow: [aWorkload('slow'), slow, slow, slow, aWorkload('slow')],
-      b: [aWorkload('b')],
-      c: [aWorkload('c')],
+  it('hold it where one of them allows none, which is named with its numbers', async () => {
+    const { budget } = await heldBy('web', [aBudget('lenient', 1), aBudget('web-pdb', 0)]);
+
+    expect(budget).toEqual({ name: 'web-pdb', message: 'it needs 2 healthy pods and has 2' });
+  });
+
+  it('hold no workload whose pods they do not cover', async () => {
+    expect((await heldBy('api', [aBudget('web-pdb', 0)])).budget).toBeUndefined();
+  });
+
+  it.each([
+    ['is older than itself', aBudget('web-pdb', 1, { metadata: { generation: 2 } })],
+    ['is not there yet', aBudget('web-pdb', 1, { status: undefined })],
+  ])('are not believed where the status of one %s', async (_what, budget) => {
+    expect((await heldBy('web', [budget])).budget).toEqual({
+      name: 'web-pdb',
+      message: 'its status is not up to date',
     });
-
-    const { results, order } = await restartAll(cluster, ['slow', 'b', 'c'], 2);
-
-    expect(results).toEqual(['restarted', 'restarted', 'restarted']);
-    expect(order).toEqual(['b', 'c', 'slow']);
   });
 });

@@ -6,6 +6,7 @@ import {
   deleteAggregatorAuth,
   deleteLease,
   drainNode,
+  exhaustedBudget,
   type KubeClient,
   listApiServices,
   listNodes,
@@ -16,7 +17,10 @@ import {
   podsOnNode,
   readAggregatorAuth,
   readLease,
-  restartWorkloads,
+  readWorkload,
+  restartAskedAt,
+  restartWorkload,
+  rolloutState,
   uncordonNode,
   updateLease,
   whyNotReady,
@@ -115,13 +119,14 @@ describeReal('the calls of a rotation on a real control plane', { tools: CONTROL
     expect(await podNames('web')).toEqual(before);
   });
 
-  it('restarts that Deployment only when its budget allows it', async () => {
-    const workloads = [{ kind: 'Deployment', namespace: 'default', name: 'web' }] as const;
+  it('says when the budget of that Deployment allows a restart, and when its rollout is done', async () => {
+    const web = { kind: 'Deployment', namespace: 'default', name: 'web' } as const;
+    const budget = async () => exhaustedBudget(client, 'default', await readWorkload(client, web));
+    const rollout = async () => rolloutState('Deployment', await readWorkload(client, web));
     const before = await podNames('web');
+    const at = Date.UTC(2026, 10, 5, 12);
 
-    expect(await restartWorkloads(client, { workloads, atOnce: 1, deadlineMs: 1_000 })).toMatchObject([
-      { result: 'held', message: 'PodDisruptionBudget web-pdb: it needs 2 healthy pods and has 2' },
-    ]);
+    expect(await budget()).toEqual({ name: 'web-pdb', message: 'it needs 2 healthy pods and has 2' });
     await client.request({
       method: 'PATCH',
       path: `${BUDGETS}/web-pdb`,
@@ -129,12 +134,19 @@ describeReal('the calls of a rotation on a real control plane', { tools: CONTROL
       contentType: 'application/merge-patch+json',
       doing: 'allow a disruption',
     });
-    const outcomes = await restartWorkloads(client, { workloads, atOnce: 1, deadlineMs: 60_000 });
+    await expect.poll(budget, LONG).toBeUndefined();
+    await expect.poll(rollout, LONG).toEqual({ done: true });
+    const asked = await restartWorkload(client, web, at);
+    // The answer to the patch is older than all that its controller makes of it.
+    expect(rolloutState('Deployment', asked)).toMatchObject({ done: false });
+    expect(restartAskedAt(asked)).toBe(at);
+    await expect.poll(rollout, LONG).toEqual({ done: true });
 
-    expect(outcomes).toEqual([{ workload: workloads[0], result: 'restarted' }]);
     const after = await podNames('web');
     expect(after).toHaveLength(2);
     expect(after.filter((name) => before.includes(name))).toEqual([]);
+    // The same time again is no change: nothing is replaced twice.
+    expect((await restartWorkload(client, web, at)).metadata.generation).toBe(asked.metadata.generation);
   });
 
   it('evicts one after the other what a budget lets go one at a time', async () => {
