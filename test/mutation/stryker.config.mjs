@@ -9,6 +9,7 @@ export default {
   maxTestRunnerReuse: 300,
   // Loops that a mutant makes endless are found by counting; time alone says little on a machine that does other things.
   timeoutMS: 60_000,
+  dryRunTimeoutMinutes: 30,
   // Stryker would rewrite tsconfig.json with an interface that TypeScript 7 does not have; nothing in it needs that.
   tsconfigFile: 'none',
   ignorePatterns: ['dist', 'docs'],
