@@ -39,6 +39,8 @@ export interface CliOptions {
   /** Milliseconds since the epoch. */
   readonly now?: number;
   readonly interrupted?: AbortSignal;
+  /** How `--log` opens its file; nothing is written without it. */
+  readonly openLog?: CliEnvironment['openLog'];
 }
 
 /** What a command printed, and how it ended. */
@@ -94,7 +96,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
       probeHttps: nowhere,
       ...options.connections,
     }),
-    openLog: async () => createSilentLogger(),
+    openLog: options.openLog ?? (async () => createSilentLogger()),
   };
   return { environment, printed, questions, clock };
 }

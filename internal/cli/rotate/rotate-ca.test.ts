@@ -17,6 +17,7 @@ import { createManualClock, passTime } from '../../../test/builders/manual-clock
 import { ONE_ADDRESS, oneMachine } from '../../../test/builders/one-machine.ts';
 import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
 import { openEmbeddedStore } from '../../store/index.ts';
+import { openPinoLogger } from '../../telemetry/index.ts';
 import { runCli } from '../run-cli.ts';
 
 /** A cluster of one control plane, its directory, and commands that are run in it. */
@@ -95,14 +96,28 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     const offered = readdirSync(folder.path)
       .filter((name) => name.endsWith('.new'))
       .sort();
+    const early = await run(['cluster', 'credentials', '--merge']);
+    await run(['operation', 'pause']);
+    const paused = await run(['cluster', 'credentials', '--acknowledge']);
+    await run(['operation', 'continue']);
     const taken = await run(['cluster', 'credentials', '--acknowledge']);
     const kept = readdirSync(folder.path).filter((name) => name.endsWith('.old'));
+    const another = await run(['cluster', 'rotate-ca', 'another', '--yes']);
     const done = await run(['cluster', 'rotate-ca', '--yes']);
 
+    assert.deepEqual(
+      [another.code, another.stderr.split('\n')[0]],
+      [4, 'error: the control planes in this talosconfig say that their cluster is "seed"; "another" was asked for'],
+    );
     assert.equal(stopped.code, 5, stopped.stderr + stopped.stdout);
     assert.equal(waiting?.status.stage, 'AwaitingCredentials');
     assert.deepEqual(offered, ['kubeconfig.new', 'talosconfig.new']);
+    assert.equal(early.code, 4);
+    assert.match(early.stderr, /^error: the operation rotate-ca-.* --merge would put the old ones into your files\n/);
+    assert.match(paused.stdout, /^acknowledged: it is paused; let it go on with ichor operation continue rotate-ca-/m);
     assert.equal(taken.code, 0, taken.stderr);
+    assert.match(taken.stdout, /^acknowledged: no process runs it now; ichor cluster rotate-ca takes it up; /m);
+    assert.match(taken.stdout, /talosconfig: valid until /);
     assert.deepEqual(kept, ['talosconfig.old']);
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, new RegExp(`^going on with the operation ${waiting?.metadata.name} \\(uid `));
@@ -131,6 +146,17 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
 
     assert.deepEqual([no.code, nobody.code], [3, 3]);
     assert.match(no.stdout, /^Plan: replace the Talos API CA\n {2}control planes {2}cp1\n/);
+    assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
+  });
+
+  it('says that a log cannot be written before anything has begun', async () => {
+    using folder = aClusterFolder();
+    const { run, store, machine } = await aCluster(folder);
+
+    const refused = await run([...ROTATE, '--yes', '--log', folder.path], { openLog: openPinoLogger });
+
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /^error: --log: .* cannot be written: EISDIR: .*\nNothing was done\.\n$/);
     assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
   });
 
@@ -198,7 +224,10 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     const dry = await run([...ROTATE, 'seed', '--dry-run', '-o', 'json']);
 
     assert.equal(dry.code, 0, dry.stderr);
-    assert.deepEqual(machine.applied, [{ dryRun: true }, { dryRun: true }, { dryRun: true }]);
+    assert.deepEqual(
+      machine.applied.map(({ dryRun }) => dryRun),
+      [true, true, true],
+    );
     assert.deepEqual([machine.config(), readdirSync(folder.path).sort()], before);
     const { dryRun, blocked } = JSON.parse(dry.stdout);
     assert.equal(blocked, null);

@@ -1,7 +1,12 @@
-import { ROTATION_FINALIZER, sortCaTargets, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import {
+  ROTATION_FINALIZER,
+  rotationAbandonable,
+  sortCaTargets,
+  type TalosOperation,
+} from '../../../api/v1alpha1/index.ts';
 import { targetsOf } from '../../rotation/decide.ts';
 import type { Plan } from '../../rotation/plan.ts';
-import { createSilentLogger } from '../../telemetry/index.ts';
+import { createSilentLogger, type Logger } from '../../telemetry/index.ts';
 import { CliError } from '../cli-error.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { type Invocation, text } from '../command.ts';
@@ -9,6 +14,7 @@ import type { ExitName } from '../exit-codes.ts';
 import { credentialFiles } from '../handoff/credential-files.ts';
 import { type FinishOptions, finishCredentials, settleLeftovers } from '../handoff/finish.ts';
 import { refreshTalosconfig } from '../handoff/refresh.ts';
+import { retryHandoff } from '../handoff/retry.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
 import { operationName, operationUnderWay } from '../operations.ts';
 import { completionOf, completionText } from './completion.ts';
@@ -32,21 +38,31 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     // Awaited here: leaving the block closes the view's connections.
     return await dryRun(invocation, { view, request, store: cluster.store });
   }
-  const begun =
-    underWay === undefined
-      ? await start(invocation, { cluster, view, request })
-      : { operation: await resume(invocation, underWay, request), plan: undefined };
-  if (begun === undefined) return 'declined';
-  const { operation, plan } = begun;
   const logFile = text(options, 'log');
-  const log = logFile === undefined ? createSilentLogger() : await environment.openLog(logFile);
+  // Before anything is stored: a file that cannot be written is said while nothing has begun.
+  const log = logFile === undefined ? createSilentLogger() : await openLog(environment, logFile);
   try {
+    const begun =
+      underWay === undefined
+        ? await start(invocation, { cluster, view, request })
+        : { operation: await resume(invocation, { operation: underWay, view, request }), plan: undefined };
+    if (begun === undefined) return 'declined';
+    const { operation, plan } = begun;
     const { yes, follow } = request;
     const settings = settingsOf(request);
     const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow, settings };
     return await conclude(invocation, { cluster, view, plan }, await runRotation(context, operation.metadata.name));
   } finally {
     await log.close();
+  }
+}
+
+async function openLog({ openLog: open }: Invocation['environment'], file: string): Promise<Logger> {
+  try {
+    return await open(file);
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError('usage', `--log: ${file} cannot be written: ${problem}`, 'Nothing was done.', cause);
   }
 }
 
@@ -59,7 +75,7 @@ function underWayError({ metadata, status }: TalosOperation): CliError {
 }
 
 /** A name on the command line must be the one that the machines say: nobody rotates the wrong cluster. */
-async function checkName({ argument }: Invocation, view: ClusterView): Promise<void> {
+async function checkName({ argument }: Invocation, view: Pick<ClusterView, 'clusterName'>): Promise<void> {
   if (argument === undefined) return;
   const found = await view.clusterName();
   if (found === argument) return;
@@ -117,10 +133,10 @@ async function start(
 
 /** Goes on with an operation that was interrupted; its targets were frozen when it began. */
 async function resume(
-  { output }: Invocation,
-  operation: TalosOperation,
-  request: RotateRequest,
+  invocation: Invocation,
+  { operation, view, request }: Omit<Starting, 'cluster'> & { readonly operation: TalosOperation },
 ): Promise<TalosOperation> {
+  const { output, environment } = invocation;
   const { name, uid } = operation.metadata;
   const { stage, caRotation } = operation.status;
   const targets =
@@ -129,7 +145,7 @@ async function resume(
     throw new CliError(
       'refused',
       `the operation ${name} is under way and replaces ${targets.join(', ')}; ${request.targets.join(', ')} was asked for`,
-      `Finish it first (ichor cluster rotate-ca without --ca), or abandon it: ichor operation delete ${name}`,
+      `Finish it first (ichor cluster rotate-ca without --ca)${rotationAbandonable(stage, targets).abandonable ? `, or abandon it: ichor operation delete ${name}` : ''}`,
     );
   }
   if (operation.spec.paused) {
@@ -139,6 +155,12 @@ async function resume(
       `Let it go on: ichor operation continue ${name}`,
     );
   }
+  const { clock, interrupted: signal } = environment;
+  // A machine that restarts in the middle of the rotation is waited for, as the rotation itself would.
+  const onWaiting = (error: Error): void => output.say(`waiting for the name of the cluster: ${error.message}`);
+  await checkName(invocation, {
+    clusterName: () => retryHandoff(() => view.clusterName(), { clock, signal, onWaiting }),
+  });
   output.say(`going on with the operation ${name} (uid ${uid}), stage ${stage}: ${targets.join(', ')}`);
   return operation;
 }
