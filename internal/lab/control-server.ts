@@ -8,6 +8,7 @@ import {
   controlPath,
   LONGEST_SOCKET_PATH,
 } from './control.ts';
+import { machineNamed } from './faults.ts';
 import type { Lab } from './lab.ts';
 import { LabError } from './lab-error.ts';
 
@@ -67,7 +68,12 @@ function reply(lab: Lab, socket: Socket, line: string, down: () => void): void {
   try {
     request = JSON.parse(line) as ControlRequest;
     if (request.do === 'logs') {
-      for (const each of lab.logs.of(request.machine)) say({ ok: true, line: each });
+      const lines = lab.logs.of(request.machine);
+      // What was removed still has its lines; a name without any may be mistyped, and is looked for.
+      if (lines.length === 0 && request.machine !== undefined && request.machine !== 'cluster') {
+        machineNamed(lab.world, request.machine);
+      }
+      for (const each of lines) say({ ok: true, line: each });
       if (request.follow === true) {
         const { machine } = request;
         const end = lab.logs.follow((each) => {

@@ -119,7 +119,9 @@ describe('ichor lab', () => {
       return machine?.reboots === 1 && machine.apiServer === 'ready';
     });
     const logs = await lab('logs', 'cp1');
+    const nobody = await lab('logs', 'cp9');
 
+    assert.deepEqual([nobody.code, nobody.stderr], [2, 'error: there is no machine cp9; there are: cp1\n']);
     assert.equal(reboot.stdout, 'cp1 reboots\n');
     assert.match(logs.stdout, / cp1 {6}reboot begins\n(?:.*\n)* *.* cp1 {6}up in boot 2\n/);
   });
