@@ -17,7 +17,7 @@ export async function cordon(actor: Actor, machine: ListedMachine): Promise<void
 
 /** Asks once for every pod that a drain evicts; what holds the others is kept for the next message. */
 export async function drain(actor: Actor, machine: ListedMachine): Promise<void> {
-  const { left } = await viaOthers(actor, machine, (client) => {
+  const left = await viaOthers(actor, machine, (client) => {
     // Each API server that is asked in place of another is asked later: somebody else may be at work by then.
     timeLeft(actor, machine.name);
     return drainRound(client, nodeOf(machine));

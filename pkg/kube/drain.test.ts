@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aPod } from '../../test/builders/kube-objects.ts';
 import { type Answer, aStatus, type SeenRequest, startKubeServer } from '../../test/builders/kube-server.ts';
-import { createManualClock, passTime } from '../../test/builders/manual-clock.ts';
-import { drainNode, type PodObject, planDrain } from './index.ts';
+import { drainRound, type PodObject, planDrain } from './index.ts';
 
 const WEB = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1' };
 const MIRROR = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
@@ -62,24 +61,33 @@ function podsNamed(...names: string[]) {
   return new Map(names.map((name) => [name, aPod(name, { owner: WEB })]));
 }
 
-describe('a drain', () => {
-  it('asks for the eviction of exactly the pods that it saw, and waits until they are gone', async () => {
-    const clock = createManualClock();
-    const pods = podsNamed('web-1-a', 'web-1-b');
+const LEAVING = { deletionTimestamp: '2026-11-05T12:00:00Z' };
+
+describe('a round of a drain', () => {
+  it('asks once for the eviction of exactly the pods that it saw, and counts them until they are gone', async () => {
+    const pods = podsNamed('web-1-b', 'web-1-a');
     const answer = aNodeOf(pods, (pod) => {
-      pods.set(pod, aPod(pod, { owner: WEB, metadata: { deletionTimestamp: '2026-11-05T12:00:00Z' } }));
+      pods.set(pod, aPod(pod, { owner: WEB, metadata: LEAVING }));
       return ACCEPTED;
     });
     await using server = await startKubeServer({ answer });
+    const client = server.client();
+    const leaving = ['web-1-a', 'web-1-b'].map((name) => ({
+      namespace: 'default',
+      name,
+      why: 'leaving',
+      budget: undefined,
+      detail: 'in its grace period',
+    }));
 
-    const draining = drainNode({ ...server.client(), clock }, { node: 'worker-1', deadlineMs: 60_000 });
-    await clock.whenSleeping();
+    expect(await drainRound(client, 'worker-1')).toEqual(leaving);
+    expect(await drainRound(client, 'worker-1')).toEqual(leaving);
     pods.clear();
-    const result = await passTime(clock, draining);
+    expect(await drainRound(client, 'worker-1')).toEqual([]);
 
-    expect(result).toMatchObject({ done: true });
     expect(server.seen[0]?.query.get('fieldSelector')).toBe('spec.nodeName=worker-1');
     const evictions = server.seen.filter(({ method }) => method === 'POST').map(({ body }) => body);
+    expect(evictions).toHaveLength(2);
     expect(evictions).toContainEqual({
       apiVersion: 'policy/v1',
       kind: 'Eviction',
@@ -88,8 +96,7 @@ describe('a drain', () => {
     });
   });
 
-  it('asks again for a pod that a budget holds, and gets it when the budget allows', async () => {
-    const clock = createManualClock();
+  it('names the budget that holds a pod in the words of the server, and asks again in the next round', async () => {
     const pods = podsNamed('web-1-a');
     let asked = 0;
     const answer = aNodeOf(pods, (pod) => {
@@ -99,62 +106,46 @@ describe('a drain', () => {
       return ACCEPTED;
     });
     await using server = await startKubeServer({ answer });
+    const client = server.client();
+    const held = {
+      namespace: 'default',
+      name: 'web-1-a',
+      why: 'budget',
+      budget: 'web-pdb',
+      detail: 'The disruption budget web-pdb needs 2 healthy pods and has 2 currently',
+    };
 
-    const result = await passTime(
-      clock,
-      drainNode({ ...server.client(), clock }, { node: 'worker-1', deadlineMs: 60_000 }),
-    );
-
-    expect(result).toEqual({ done: true, rounds: 4 });
-  });
-
-  it('gives up at its deadline and names the pod and the budget that holds it', async () => {
-    const clock = createManualClock();
-    await using server = await startKubeServer({ answer: aNodeOf(podsNamed('web-1-a'), () => HELD) });
-
-    const result = await passTime(
-      clock,
-      drainNode({ ...server.client(), clock }, { node: 'worker-1', deadlineMs: 20_000 }),
-    );
-
-    expect(result).toMatchObject({
-      done: false,
-      message:
-        'draining the node worker-1 did not finish within 20 s; still there: default/web-1-a (PodDisruptionBudget web-pdb: The disruption budget web-pdb needs 2 healthy pods and has 2 currently)',
-    });
+    expect(await drainRound(client, 'worker-1')).toEqual([held]);
+    expect(await drainRound(client, 'worker-1')).toEqual([held]);
+    expect(await drainRound(client, 'worker-1')).toMatchObject([{ name: 'web-1-a', why: 'leaving' }]);
+    expect(await drainRound(client, 'worker-1')).toEqual([]);
   });
 
   it('names pods that do not end and pods whose eviction is refused, and lets the others go meanwhile', async () => {
-    const clock = createManualClock();
     const pods = podsNamed('a', 'b', 'c');
-    pods.set('a', aPod('a', { owner: WEB, metadata: { deletionTimestamp: '2026-11-05T12:00:00Z' } }));
+    pods.set('a', aPod('a', { owner: WEB, metadata: LEAVING }));
     const answer = aNodeOf(pods, (pod) => {
       if (pod === 'b') return aStatus(403, 'Forbidden', 'admission webhook "guard" denied the request: not now');
       pods.delete(pod);
       return ACCEPTED;
     });
     await using server = await startKubeServer({ answer });
+    const client = server.client();
+    const stay = [
+      { name: 'a', why: 'leaving' },
+      {
+        name: 'b',
+        why: 'refused',
+        budget: undefined,
+        detail: 'status 403 Forbidden: admission webhook "guard" denied the request: not now',
+      },
+    ];
 
-    const result = await passTime(
-      clock,
-      drainNode({ ...server.client(), clock }, { node: 'worker-1', deadlineMs: 5_000 }),
-    );
-
-    expect(result).toMatchObject({
-      done: false,
-      left: [
-        { name: 'a', why: 'leaving' },
-        {
-          name: 'b',
-          why: 'refused',
-          detail: 'status 403 Forbidden: admission webhook "guard" denied the request: not now',
-        },
-      ],
-    });
+    expect(await drainRound(client, 'worker-1')).toMatchObject([...stay, { name: 'c', why: 'leaving' }]);
+    expect(await drainRound(client, 'worker-1')).toMatchObject(stay);
   });
 
   it('does not take a pod of the same name for the one that it evicted', async () => {
-    const clock = createManualClock();
     const pods = new Map([
       ['db-0', aPod('db-0', { owner: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db' } })],
     ]);
@@ -167,34 +158,24 @@ describe('a drain', () => {
       return ACCEPTED;
     });
     await using server = await startKubeServer({ answer });
+    const client = server.client();
 
-    const result = await passTime(
-      clock,
-      drainNode({ ...server.client(), clock }, { node: 'worker-1', deadlineMs: 60_000 }),
-    );
-
-    expect([result, evictions]).toEqual([{ done: true, rounds: 3 }, 2]);
+    expect(await drainRound(client, 'worker-1')).toMatchObject([{ name: 'db-0', why: 'leaving' }]);
+    expect(await drainRound(client, 'worker-1')).toMatchObject([{ name: 'db-0', why: 'leaving' }]);
+    expect(await drainRound(client, 'worker-1')).toEqual([]);
+    expect(evictions).toBe(2);
   });
 
-  it('throws when the API server cannot be asked', async () => {
-    await using server = await startKubeServer({ answer: () => aStatus(401, 'Unauthorized', 'Unauthorized') });
-
-    await expect(drainNode(server.client(), { node: 'worker-1', deadlineMs: 1_000 })).rejects.toMatchObject({
-      kind: 'unauthorized',
-    });
-  });
-
-  it('stops when it is told to', async () => {
-    await using server = await startKubeServer({ answer: aNodeOf(podsNamed('web-1-a'), () => HELD) });
-    const stop = new AbortController();
-
-    const draining = drainNode(server.client(), {
-      node: 'worker-1',
-      deadlineMs: 60_000,
-      signal: stop.signal,
-      onRound: () => stop.abort(new Error('detached')),
+  it.each([
+    ['the pods cannot be listed', 'GET'],
+    ['an eviction is not answered for who asks', 'POST'],
+  ])('throws where %s', async (_what, refused) => {
+    const answer = aNodeOf(podsNamed('web-1-a'), () => ACCEPTED);
+    await using server = await startKubeServer({
+      answer: (request) =>
+        request.method === refused ? aStatus(401, 'Unauthorized', 'Unauthorized') : answer(request),
     });
 
-    await expect(draining).rejects.toThrow('detached');
+    await expect(drainRound(server.client(), 'worker-1')).rejects.toMatchObject({ kind: 'unauthorized' });
   });
 });

@@ -11,7 +11,7 @@ export interface PodName {
 /**
  * - `accepted`: it is being deleted now.
  * - `gone`: that very pod does not exist any more.
- * - `held`: a PodDisruptionBudget forbids it for now; ask again after `retryAfterMs`.
+ * - `held`: a PodDisruptionBudget forbids it for now.
  */
 export type EvictionResult =
   | { readonly kind: 'accepted' }
@@ -22,11 +22,7 @@ export type EvictionResult =
       readonly budget: string | undefined;
       /** The server's own words. */
       readonly why: string;
-      readonly retryAfterMs: number;
     };
-
-/** How long to wait after a refusal for which the server names no time. */
-const ASK_AGAIN_MS = 5_000;
 
 /** Asks once for one eviction (policy/v1), within the pod's own grace period. KubeError when neither of the above is it. */
 export async function evictPod(client: KubeClient, pod: PodName, options: CallOptions = {}): Promise<EvictionResult> {
@@ -57,17 +53,15 @@ export async function evictPod(client: KubeClient, pod: PodName, options: CallOp
 /** A refusal by a budget is a 429 with the cause DisruptionBudget; two budgets for one pod are a 500 that waits for people. */
 function heldBy(error: KubeError): EvictionResult | undefined {
   const cause = error.causes.find(({ reason }) => reason === 'DisruptionBudget');
-  const retryAfterMs = error.retryAfterMs ?? ASK_AGAIN_MS;
   if (cause !== undefined) {
     return {
       kind: 'held',
       budget: /disruption budget (\S+)/.exec(cause.message)?.[1],
       why: cause.message,
-      retryAfterMs,
     };
   }
   if (error.kind === 'too-many-requests' || error.found.includes('more than one PodDisruptionBudget')) {
-    return { kind: 'held', budget: undefined, why: error.found, retryAfterMs };
+    return { kind: 'held', budget: undefined, why: error.found };
   }
   return undefined;
 }

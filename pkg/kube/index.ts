@@ -18,7 +18,7 @@ export {
 } from './client.ts';
 export { type CordonRequest, type CordonResult, cordonNode, type UncordonResult, uncordonNode } from './cordon.ts';
 export { listSigningRequests, type SigningRequest } from './csrs.ts';
-export { type DrainRequest, type DrainResult, type DrainRound, drainNode, drainRound, type HeldPod } from './drain.ts';
+export { drainRound, type HeldPod } from './drain.ts';
 export { type DrainPlan, type EvictedPod, planDrain, type StayingPod } from './drain-plan.ts';
 export {
   isKubeError,

@@ -325,7 +325,7 @@ describe('an eviction', () => {
     [{ status: 201, json: {} }, { kind: 'accepted' }],
     [aStatus(404, 'NotFound', 'pods "web" not found', { name: 'web' }), { kind: 'gone' }],
     [aStatus(409, 'Conflict', 'Precondition failed: UID in precondition', { name: 'web' }), { kind: 'gone' }],
-    [aStatus(429, 'TooManyRequests', 'slow down'), { kind: 'held', budget: undefined, retryAfterMs: 5_000 }],
+    [aStatus(429, 'TooManyRequests', 'slow down'), { kind: 'held', budget: undefined }],
     [
       aStatus(
         500,
