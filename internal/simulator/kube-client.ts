@@ -77,7 +77,6 @@ export function createSimKube({ world, process, faults, options }: SimKubeOption
 
   return {
     server,
-    clock: world.clock,
     request<T>(request: KubeRequest): Promise<T> {
       if (process.isDead) return never();
       if (request.method !== 'GET') return write<T>(request);

@@ -118,8 +118,6 @@ export interface WatchEvent<T> {
 export interface KubeClient {
   /** `https://host:port` */
   readonly server: string;
-  /** Time as this client sees it; helpers that wait use it. */
-  readonly clock: Clock;
   /** Makes one call. `T` is what the caller expects; fields that it does not name are kept as they came. */
   request<T = unknown>(request: KubeRequest): Promise<T>;
   /** Events until the server ends the watch, the signal aborts or an error is thrown (`expired`: list again). */
@@ -146,7 +144,6 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 
   return {
     server: binding.server,
-    clock: binding.clock,
     async request<T>(request: KubeRequest): Promise<T> {
       const limits = {
         deadlineMs: request.deadlineMs ?? options.deadlineMs ?? DEADLINE_MS,

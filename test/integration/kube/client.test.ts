@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   createKubeClient,
@@ -235,6 +236,6 @@ async function untilCompacted(client: KubeClient, token: string): Promise<void> 
       if (isKubeError(error, 'expired')) return;
       throw error;
     }
-    await client.clock.sleep(200);
+    await sleep(200);
   }
 }

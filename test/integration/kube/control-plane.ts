@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createKubeClient,
   isKubeError,
@@ -312,7 +313,7 @@ async function untilReady(client: KubeClient, process: ManagedProcess): Promise<
       if (!isKubeError(error)) throw error;
       last = error.message;
     }
-    await client.clock.sleep(200);
+    await sleep(200);
     if (performance.now() >= endsAt) throw new Error(`${client.server} is not ready after 90 s; ${last}`);
   }
   throw new Error(`kube-apiserver ended before it was ready:\n${(await process.log()).slice(-2_000)}`);
