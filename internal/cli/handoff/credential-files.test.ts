@@ -64,4 +64,21 @@ describe('credential files', () => {
     assert.deepEqual(await files.readOld(), { talosconfig: undefined, kubeconfig: undefined });
     assert.deepEqual(await files.read(), { talosconfig: 'new', kubeconfig: 'new' });
   });
+
+  it('that were missing before are missing again when the rotation is abandoned, however often they were taken', async () => {
+    using folder = aFolder();
+    const files = credentialFiles(folder.path);
+    await files.write({ talosconfig: 'before' });
+    for (const time of ['first', 'second']) {
+      await files.offer({ talosconfig: time, kubeconfig: time });
+      await files.take();
+    }
+
+    const old = await files.readOld();
+    await files.restore();
+
+    assert.deepEqual(old, { talosconfig: 'before', kubeconfig: undefined });
+    assert.deepEqual(await files.read(), { talosconfig: 'before', kubeconfig: undefined });
+    assert.deepEqual(readdirSync(folder.path), ['talosconfig']);
+  });
 });

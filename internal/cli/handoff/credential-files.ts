@@ -4,6 +4,9 @@ import { parseTalosconfig, type TalosContext, type Talosconfig, writeTalosconfig
 import { type KubeconfigText, mergeKubeconfig } from './kubeconfig-text.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
 
+/** Kept in the place of a file that was not there before: what was taken instead is of no use once it is given back. */
+const NONE = '';
+
 /** The two files with which people reach a cluster. */
 const NAMES = ['talosconfig', 'kubeconfig'] as const;
 
@@ -54,18 +57,22 @@ export function credentialFiles(directory: string): CredentialFiles {
         const next = await readPrivateFile(path(`${name}.new`));
         if (next === undefined) continue;
         const current = await readPrivateFile(path(name));
-        // Taken twice (after a crash), the generation from before the rotation must not be lost.
+        // Taken twice (after a crash, by two people), the generation from before the rotation stays the one from before.
         const isKept = (await readPrivateFile(path(`${name}.old`))) !== undefined;
-        if (current !== undefined && !isKept) await writePrivateFile(path(`${name}.old`), current);
+        if (!isKept) await writePrivateFile(path(`${name}.old`), current ?? NONE);
         await writePrivateFile(path(name), next);
         await removePrivateFile(path(`${name}.new`));
       }
     },
-    readOld: () => readAll('.old'),
+    async readOld() {
+      const { talosconfig, kubeconfig } = await readAll('.old');
+      return { talosconfig: talosconfig || undefined, kubeconfig: kubeconfig || undefined };
+    },
     async restore() {
       for (const name of NAMES) {
         const old = await readPrivateFile(path(`${name}.old`));
-        if (old !== undefined) await writePrivateFile(path(name), old);
+        if (old === NONE) await removePrivateFile(path(name));
+        else if (old !== undefined) await writePrivateFile(path(name), old);
         await removePrivateFile(path(`${name}.old`));
         await removePrivateFile(path(`${name}.new`));
       }

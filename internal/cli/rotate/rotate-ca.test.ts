@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
@@ -91,6 +91,7 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     using folder = aClusterFolder();
     const { run, store } = await aCluster(folder);
 
+    const { size } = statSync(join(folder.path, 'talosconfig'));
     const stopped = await run([...ROTATE, '--yes']);
     const [waiting] = await store.listOperations();
     const offered = readdirSync(folder.path)
@@ -101,7 +102,11 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     const paused = await run(['cluster', 'credentials', '--acknowledge']);
     await run(['operation', 'continue']);
     const taken = await run(['cluster', 'credentials', '--acknowledge']);
-    const kept = readdirSync(folder.path).filter((name) => name.endsWith('.old'));
+    const kept = Object.fromEntries(
+      readdirSync(folder.path)
+        .filter((name) => name.endsWith('.old'))
+        .map((name) => [name, statSync(join(folder.path, name)).size]),
+    );
     const another = await run(['cluster', 'rotate-ca', 'another', '--yes']);
     const done = await run(['cluster', 'rotate-ca', '--yes']);
 
@@ -118,7 +123,8 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.equal(taken.code, 0, taken.stderr);
     assert.match(taken.stdout, /^acknowledged: no process runs it now; ichor cluster rotate-ca takes it up; /m);
     assert.match(taken.stdout, /talosconfig: valid until /);
-    assert.deepEqual(kept, ['talosconfig.old']);
+    // Taken twice: a kubeconfig that there was not before is not kept as one from before.
+    assert.deepEqual(kept, { 'kubeconfig.old': 0, 'talosconfig.old': size });
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, new RegExp(`^going on with the operation ${waiting?.metadata.name} \\(uid `));
     assert.equal((await store.listOperations()).length, 1);
