@@ -12,10 +12,11 @@ const DEMO = 'test/simulation/demo.test.ts';
 
 const ALL_PROCESSORS = '100%';
 
-/** Unit tests that go through thousands of cases; the fast loop leaves them to the full run. */
+/** Unit tests that go through thousands of cases, or take long over real sockets; the fast loop leaves them to the full run. */
 const THOROUGH = [
   'internal/cli/commands/lab/lab.test.ts',
   'internal/cli/rotate/rotate-ca.test.ts',
+  'internal/lab/{kube-server,talos-server}.test.ts',
   'internal/rotation/{loop,properties}.test.ts',
   'internal/store/{crash,embedded-store}.test.ts',
   'pkg/bundle/envelope.test.ts',
