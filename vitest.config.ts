@@ -16,7 +16,8 @@ const ALL_PROCESSORS = '100%';
 const THOROUGH = [
   'internal/cli/commands/lab/lab.test.ts',
   'internal/cli/rotate/rotate-ca.test.ts',
-  'internal/lab/{kube-server,talos-server}.test.ts',
+  'internal/cli/operation/operation.test.ts',
+  'internal/lab/{kube-server,rehearsal,talos-server}.test.ts',
   'internal/rotation/{loop,properties}.test.ts',
   'internal/store/{crash,embedded-store}.test.ts',
   'pkg/bundle/envelope.test.ts',
