@@ -15,11 +15,13 @@ describe('a figure', () => {
     const table = tableOf([
       { name: 'plans', value: 20_834, unit: '', asked: { atLeast: 10_000 } },
       { name: 'lab up', value: 5.1239, unit: 's', asked: { atMost: 5 } },
+      { name: 'looks a second', value: 1_474, unit: '' },
     ]);
 
     expect(table.split('\n').slice(2)).toEqual([
       '| plans | 20,834 | at least 10,000 | yes |',
       '| lab up | 5.12 s | at most 5 | no |',
+      '| looks a second | 1,474 | | |',
     ]);
   });
 });

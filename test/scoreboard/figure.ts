@@ -3,11 +3,13 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  readonly asked: { readonly atLeast: number } | { readonly atMost: number };
+  /** Absent where nothing is asked of it, and it is only shown. */
+  readonly asked?: { readonly atLeast: number } | { readonly atMost: number };
 }
 
 /** Whether a figure is what is asked of it. */
 export function holds({ value, asked }: Figure): boolean {
+  if (asked === undefined) return true;
   return 'atLeast' in asked ? value >= asked.atLeast : value <= asked.atMost;
 }
 
@@ -15,8 +17,10 @@ export function holds({ value, asked }: Figure): boolean {
 export function tableOf(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { name, value, unit, asked } = figure;
+    const shown = `${number(value)}${unit === '' ? '' : ` ${unit}`}`;
+    if (asked === undefined) return `| ${name} | ${shown} | | |`;
     const limit = 'atLeast' in asked ? `at least ${number(asked.atLeast)}` : `at most ${number(asked.atMost)}`;
-    return `| ${name} | ${number(value)}${unit === '' ? '' : ` ${unit}`} | ${limit} | ${holds(figure) ? 'yes' : 'no'} |`;
+    return `| ${name} | ${shown} | ${limit} | ${holds(figure) ? 'yes' : 'no'} |`;
   });
   return ['| figure | measured | asked | holds |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
