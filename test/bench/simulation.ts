@@ -4,7 +4,7 @@ import { CHECKERS, createFleetCluster, createMint, run as rotate } from '../../i
 import { plain, TARGET_SETS } from '../simulation/scenarios.ts';
 import type { BenchRow } from './pki.ts';
 
-/** What the issue of the search asks for: rotations of three control planes and two workers, a second on one core. */
+/** The goal: rotations of three control planes and two workers, a second on one core. */
 const ROTATIONS_GOAL = 300;
 /** Resident memory at 1,000 clusters, MiB. */
 const MEMORY_GOAL = 1024;
