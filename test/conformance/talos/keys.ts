@@ -98,6 +98,10 @@ export function keysConformance(subject: () => Subject): void {
         (await file('kube-apiserver/service-account.pub')).endsWith(broken),
       );
       await first.apply({ config, mode: 'NO_REBOOT' });
+      // An apply is answered before the machine's controllers have followed, and until then its root secrets cannot be read.
+      await until('the file is what it was', 60_000, async () => {
+        return !(await file('kube-apiserver/service-account.pub')).endsWith(broken);
+      });
     });
 
     it('issuers and audiences are arguments of the API server, whose configuration has another version', async () => {
