@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { aCa } from '../../test/builders/certificates.ts';
 import {
   aMachineConfig,
@@ -9,20 +8,12 @@ import {
   someMaterial,
   withEncryptionRules,
 } from '../../test/builders/machine-config.ts';
+import { documentsOf, type Fields } from '../../test/builders/read-config.ts';
 import type { CertificateAndKey } from '../pki/index.ts';
 import { createEncryptionKey } from '../pki/index.ts';
 import { type Change, drift, type RenderStage, renderStage, stageOf, type Target } from './index.ts';
 
 const STAGES: readonly RenderStage[] = ['Accepting', 'Issuing', 'Dropping'];
-
-// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it names
-type Fields = any;
-
-/** The documents as a plain YAML reader sees them: the old one, and the others by kind. */
-function documents(config: string): Record<string, Fields> {
-  const all = parseAllDocuments(config, { intAsBigInt: true }).map((document) => document.toJS() as Fields);
-  return Object.fromEntries(all.map((each) => [each.kind ?? 'old', each]));
-}
 
 describe('the table of stages', () => {
   let before: ClusterMaterial;
@@ -43,7 +34,7 @@ describe('the table of stages', () => {
     options: Omit<Parameters<typeof aMachineConfig>[0], 'material'>,
   ) {
     const config = aMachineConfig({ ...options, material: before });
-    return documents(renderStage(config, change(target), stage, { talosVersion: 'v1.14.1' }));
+    return documentsOf(renderStage(config, change(target), stage, { talosVersion: 'v1.14.1' }));
   }
 
   const crt = ({ certificate }: CertificateAndKey) => base64(certificate.pem);
@@ -92,7 +83,7 @@ describe('the table of stages', () => {
         '    acceptedCAs:\n        - crt: $1',
       );
       const at = (stage: RenderStage) =>
-        documents(renderStage(config, change('talos'), stage, { talosVersion: 'v1.14.1' })).old.machine.acceptedCAs;
+        documentsOf(renderStage(config, change('talos'), stage, { talosVersion: 'v1.14.1' })).old.machine.acceptedCAs;
 
       expect(at('Accepting')).toEqual([{ crt: crt(before.talos) }, { crt: crt(after.talos) }]);
       expect(at('Issuing')).toEqual([{ crt: crt(after.talos) }, { crt: crt(before.talos) }]);
@@ -225,7 +216,9 @@ describe('the table of stages', () => {
         `    aescbcEncryptionSecret: ${aescbc.secret.expose()}\n    serviceAccount:`,
       );
 
-      const moved = documents(renderStage(config, change('etcd-encryption'), 'Accepting', { talosVersion: 'v1.14.1' }));
+      const moved = documentsOf(
+        renderStage(config, change('etcd-encryption'), 'Accepting', { talosVersion: 'v1.14.1' }),
+      );
 
       expect(keysAt(moved)).toEqual([['secretbox key2', 'secretbox key3', 'aescbc key1', 'identity']]);
       expect(moved.KubeEtcdEncryptionConfig.config.resources[0].resources).toEqual(['secrets']);
@@ -249,18 +242,18 @@ describe('the table of stages', () => {
       const at = (stage: RenderStage) =>
         renderStage(config, change('etcd-encryption'), stage, { talosVersion: 'v1.14.1' });
 
-      expect(keysAt(documents(at('Accepting')))).toEqual([
+      expect(keysAt(documentsOf(at('Accepting')))).toEqual([
         ['secretbox key2', 'secretbox key3', 'kms', 'identity'],
         ['identity', 'secretbox key2', 'secretbox key3'],
         ['kms', 'identity'],
       ]);
-      expect(keysAt(documents(at('Issuing')))[1]).toEqual(['identity', 'secretbox key3', 'secretbox key2']);
-      expect(keysAt(documents(at('Dropping')))).toEqual([
+      expect(keysAt(documentsOf(at('Issuing')))[1]).toEqual(['identity', 'secretbox key3', 'secretbox key2']);
+      expect(keysAt(documentsOf(at('Dropping')))).toEqual([
         ['secretbox key3', 'kms', 'identity'],
         ['identity', 'secretbox key3'],
         ['kms', 'identity'],
       ]);
-      expect(documents(at('Dropping')).KubeEtcdEncryptionConfig.config.resources[0].providers[1]).toEqual(kms);
+      expect(documentsOf(at('Dropping')).KubeEtcdEncryptionConfig.config.resources[0].providers[1]).toEqual(kms);
     });
 
     it('from one provider to another: an entry of its own beside the old one', () => {
@@ -278,7 +271,7 @@ describe('the table of stages', () => {
         config,
       );
 
-      expect(stages.map((text) => keysAt(documents(text)))).toEqual([
+      expect(stages.map((text) => keysAt(documentsOf(text)))).toEqual([
         [['aescbc key1', 'secretbox key3', 'identity']],
         [['secretbox key3', 'aescbc key1', 'identity']],
         [['secretbox key3', 'identity']],
@@ -342,13 +335,13 @@ describe('the table of stages', () => {
       );
 
       for (const text of passed) {
-        expect(documents(text).KubeServiceAccountConfig.accepted).toMatchObject({
+        expect(documentsOf(text).KubeServiceAccountConfig.accepted).toMatchObject({
           issuers: ['https://old.example.org'],
           audiences: ['one'],
         });
         expect(text).toContain('    audiences:\n    - one # kept\n');
       }
-      expect(documents(passed[2] ?? '').KubeServiceAccountConfig.accepted).not.toHaveProperty('publicKeys');
+      expect(documentsOf(passed[2] ?? '').KubeServiceAccountConfig.accepted).not.toHaveProperty('publicKeys');
     });
 
     it('old on 1.14: moves to the document with the endpoint as issuer', () => {

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import {
   aMachineConfig,
   type ClusterMaterial,
   someMaterial,
   withEncryptionRules,
 } from '../../../test/builders/machine-config.ts';
+import { configRefusal, documentsOf, type Fields } from '../../../test/builders/read-config.ts';
 import { createEncryptionKey, type EncryptionKey } from '../../pki/index.ts';
 import { type Change, drift, explainStage, type RenderStage, renderStage, stageOf } from '../index.ts';
 
@@ -22,25 +22,6 @@ beforeAll(async () => {
   other = await someMaterial('key4');
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it names
-type Fields = any;
-
-/** The documents by kind, the old one as `old`. */
-function documents(config: string): Record<string, Fields> {
-  const all = parseAllDocuments(config, { intAsBigInt: true }).map((document) => document.toJS() as Fields);
-  return Object.fromEntries(all.map((each) => [each.kind ?? 'old', each]));
-}
-
-const refusalOf = (render: () => unknown) => {
-  try {
-    render();
-  } catch (error) {
-    const { kind, field, message } = error as { kind: string; field?: string; message: string };
-    return { kind, field, message };
-  }
-  return undefined;
-};
-
 describe('the key that encrypts objects in etcd', () => {
   const change = (): Change => ({ target: 'etcd-encryption', old: before.encryption, new: after.encryption });
   const entry = (...keys: EncryptionKey[]) => ({
@@ -52,7 +33,7 @@ describe('the key that encrypts objects in etcd', () => {
       providers.map((each) => ({ resources: ['secrets'], providers: each })),
     );
   const named = (config: string): string[][] =>
-    documents(config).KubeEtcdEncryptionConfig.config.resources.map((rule: Fields) =>
+    documentsOf(config).KubeEtcdEncryptionConfig.config.resources.map((rule: Fields) =>
       rule.providers.flatMap((provider: Fields) =>
         Object.entries(provider).flatMap(([name, body]) =>
           ((body as Fields).keys ?? [{ name: '' }]).map((each: { name: string }) => `${name} ${each.name}`.trim()),
@@ -107,7 +88,7 @@ describe('the key that encrypts objects in etcd', () => {
       'secretbox key4',
       'identity',
     ]);
-    expect(refusalOf(() => render(config, 'Accepting'))).toEqual({
+    expect(configRefusal(() => render(config, 'Accepting'))).toEqual({
       kind: 'bad-change',
       field: 'KubeEtcdEncryptionConfig.config.resources[0]',
       message:
@@ -118,7 +99,9 @@ describe('the key that encrypts objects in etcd', () => {
   it('does not write behind identity either', () => {
     const config = withRules([{ identity: {} }, entry(before.encryption)]);
 
-    expect(refusalOf(() => render(config, 'Accepting'))?.message).toContain('the secretbox key key2 writes in no rule');
+    expect(configRefusal(() => render(config, 'Accepting'))?.message).toContain(
+      'the secretbox key key2 writes in no rule',
+    );
   });
 
   it('goes from one provider to another and back, with what else the old one holds', () => {
@@ -162,7 +145,7 @@ describe('the key that encrypts objects in etcd', () => {
     const switched = createEncryptionKey('aesgcm', 'key9');
     const switching: Change[] = [{ target: 'etcd-encryption', old: before.encryption, new: switched }];
 
-    expect(documents(render(aMachineConfig({ material: before }), 'Accepting')).KubeEtcdEncryptionConfig).toEqual({
+    expect(documentsOf(render(aMachineConfig({ material: before }), 'Accepting')).KubeEtcdEncryptionConfig).toEqual({
       apiVersion: 'v1alpha1',
       kind: 'KubeEtcdEncryptionConfig',
       config: {
@@ -210,7 +193,7 @@ describe('the key that encrypts objects in etcd', () => {
     const config = aMachineConfig({ material: before, shape: 'typed' });
     const same: Change[] = [{ target: 'etcd-encryption', old: before.encryption, new: before.encryption }];
 
-    expect(refusalOf(() => render(config, 'Accepting', same))).toEqual({
+    expect(configRefusal(() => render(config, 'Accepting', same))).toEqual({
       kind: 'bad-change',
       field: 'KubeEtcdEncryptionConfig.config.resources[0]',
       message:

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { aMachineConfig, base64, type ClusterMaterial, someMaterial } from '../../../test/builders/machine-config.ts';
+import { configRefusal, documentsOf } from '../../../test/builders/read-config.ts';
 import { type Change, drift, explainStage, type RenderStage, renderStage } from '../index.ts';
 
 const TALOS = { talosVersion: 'v1.14.1', where: 'cp-1' };
@@ -14,25 +14,6 @@ beforeAll(async () => {
   after = await someMaterial('key3');
   other = await someMaterial('key4');
 });
-
-// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it names
-type Fields = any;
-
-/** The documents by kind, the old one as `old`. */
-function documents(config: string): Record<string, Fields> {
-  const all = parseAllDocuments(config, { intAsBigInt: true }).map((document) => document.toJS() as Fields);
-  return Object.fromEntries(all.map((each) => [each.kind ?? 'old', each]));
-}
-
-const refusalOf = (render: () => unknown) => {
-  try {
-    render();
-  } catch (error) {
-    const { kind, field, message } = error as { kind: string; field?: string; message: string };
-    return { kind, field, message };
-  }
-  return undefined;
-};
 
 describe('the service-account key', () => {
   const typed = () => aMachineConfig({ material: before, shape: 'typed' });
@@ -94,7 +75,7 @@ describe('the service-account key', () => {
   });
 
   it('stays in its old field in Dropping, where one key is all there is', () => {
-    const dropped = documents(render(aMachineConfig({ material: before }), 'Dropping'));
+    const dropped = documentsOf(render(aMachineConfig({ material: before }), 'Dropping'));
 
     expect(dropped.old.cluster.serviceAccount).toEqual({ key: base64(after.serviceAccount.privateKey.expose()) });
     expect(dropped).not.toHaveProperty('KubeServiceAccountConfig');
@@ -119,7 +100,7 @@ describe('the service-account key', () => {
   it('is refused to move where the endpoint, which issues the tokens, is empty', () => {
     const config = aMachineConfig({ material: before }).replace(/endpoint: .*/, 'endpoint:');
 
-    expect(refusalOf(() => render(config, 'Accepting'))).toEqual({
+    expect(configRefusal(() => render(config, 'Accepting'))).toEqual({
       kind: 'missing-value',
       field: 'cluster.controlPlane.endpoint',
       message:
@@ -159,18 +140,18 @@ describe('the service-account key', () => {
       'cluster.serviceAccount.key: expected a single value',
     ],
   ])('is refused by the name of its field: %s', (_field, config, message) => {
-    expect(refusalOf(() => explainStage(config(), change(), 'cp-1'))?.message).toMatch(
+    expect(configRefusal(() => explainStage(config(), change(), 'cp-1'))?.message).toMatch(
       new RegExp(`^cp-1, line \\d+, ${message.replaceAll('.', '\\.')}$`),
     );
   });
 
   it('moves to the document in Accepting with the old key, which still signs', () => {
-    expect(documents(render(aMachineConfig({ material: before }), 'Accepting')).KubeServiceAccountConfig).toMatchObject(
-      {
-        issuer: { privateKey: before.serviceAccount.privateKey.expose() },
-        accepted: { publicKeys: [after.serviceAccount.publicKey] },
-      },
-    );
+    expect(
+      documentsOf(render(aMachineConfig({ material: before }), 'Accepting')).KubeServiceAccountConfig,
+    ).toMatchObject({
+      issuer: { privateKey: before.serviceAccount.privateKey.expose() },
+      accepted: { publicKeys: [after.serviceAccount.publicKey] },
+    });
   });
 
   it('keeps public keys that somebody else accepts', () => {
@@ -179,7 +160,8 @@ describe('the service-account key', () => {
       /(kind: KubeServiceAccountConfig\n)/,
       `$1accepted: {publicKeys: [${theirs}]}\n`,
     );
-    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
+    const keys = (stage: RenderStage) =>
+      documentsOf(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
 
     expect(keys('Accepting')).toEqual([other.serviceAccount.publicKey, after.serviceAccount.publicKey]);
     expect(keys('Issuing')).toEqual([other.serviceAccount.publicKey, before.serviceAccount.publicKey]);
@@ -201,7 +183,8 @@ describe('the service-account key', () => {
         text === '' ? '$1' : `$1${text}\n`,
       );
     const config = configWith(written, before);
-    const keys = (stage: RenderStage) => documents(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
+    const keys = (stage: RenderStage) =>
+      documentsOf(render(config, stage)).KubeServiceAccountConfig.accepted.publicKeys;
     const passed = render(render(render(config, 'Accepting'), 'Issuing'), 'Dropping');
 
     expect(keys('Accepting')).toEqual([after.serviceAccount.publicKey]);
@@ -219,7 +202,7 @@ describe('the service-account key', () => {
       );
     const accepting = render(inBrackets(before), 'Accepting');
 
-    expect(documents(accepting).KubeServiceAccountConfig.accepted).toEqual({
+    expect(documentsOf(accepting).KubeServiceAccountConfig.accepted).toEqual({
       publicKeys: [after.serviceAccount.publicKey],
     });
     expect(render(render(accepting, 'Issuing'), 'Dropping')).toBe(inBrackets(after));
@@ -238,7 +221,7 @@ describe('the service-account key', () => {
       `$1accepted: {publicKeys: [${JSON.stringify(before.serviceAccount.publicKey)}]}\n`,
     );
 
-    expect(documents(render(listed, 'Accepting')).KubeServiceAccountConfig.accepted.publicKeys).toEqual([
+    expect(documentsOf(render(listed, 'Accepting')).KubeServiceAccountConfig.accepted.publicKeys).toEqual([
       before.serviceAccount.publicKey,
       after.serviceAccount.publicKey,
     ]);
@@ -251,7 +234,7 @@ describe('the service-account key', () => {
   it('cannot move where no endpoint says who issues the tokens', () => {
     const config = aMachineConfig({ material: before }).replace(/ {4}controlPlane:\n.*\n/, '');
 
-    expect(refusalOf(() => render(config, 'Accepting'))?.kind).toBe('half-migrated');
+    expect(configRefusal(() => render(config, 'Accepting'))?.kind).toBe('half-migrated');
   });
 
   it('drifts by the key that signs and by the ones that are accepted', () => {
