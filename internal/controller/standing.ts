@@ -53,7 +53,7 @@ export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf):
   return {
     read(config, expected, where) {
       const digest = digestOfText(config);
-      const key = `${digest} ${materialKey(expected.state)}${[...expected.replaced.keys()].join('')}`;
+      const key = `${digest} ${materialKey(expected.state)} ${replacedKey(expected.replaced)}`;
       const before = known.get(key);
       // As long as half of it is free, nothing is about to be forgotten.
       if (before !== undefined && known.size <= limit / 2) return before;
@@ -99,6 +99,18 @@ function materialKey(state: ClusterState): string {
 }
 
 const materialKeys = new WeakMap<ClusterState, string>();
+
+/** The same of what was replaced, which only grows with the operations. */
+function replacedKey(replaced: ReplacedCas): string {
+  if (replaced.size === 0) return '';
+  const known = replacedKeys.get(replaced);
+  if (known !== undefined) return known;
+  const key = digestOf([...replaced].flat().join(' '));
+  replacedKeys.set(replaced, key);
+  return key;
+}
+
+const replacedKeys = new WeakMap<ReplacedCas, string>();
 
 function during(config: OpenMachineConfig, change: CaChange): ConfigStanding {
   const { stage, reason } = config.standing(change);
