@@ -1,4 +1,4 @@
-import { adviceFor, type CaTarget, sortCaTargets } from '../../../api/v1alpha1/index.ts';
+import { adviceFor, type CaTarget } from '../../../api/v1alpha1/index.ts';
 import {
   listApiServices,
   listStalePods,
@@ -7,6 +7,7 @@ import {
   type TalosAccessSecret,
 } from '../../../pkg/kube/index.ts';
 import { type Certificate, verifyChain } from '../../../pkg/pki/index.ts';
+import { targetsOf } from '../../rotation/decide.ts';
 import { passesByItself } from '../../rotation/hold.ts';
 import type { Observation } from '../../rotation/observation.ts';
 import { type Plan, planOf } from '../../rotation/plan.ts';
@@ -45,21 +46,24 @@ export interface LookedAtPlan {
 }
 
 /**
- * Looks at the cluster and says what a rotation would do; only reads. `request` is what it is to do
- * by now: with the record of an operation that is gone, what that one began.
+ * Looks at the cluster and says what a rotation would do; only reads. Where the record of an operation that is gone was
+ * left, it is about what that one began.
  */
 export async function lookAtPlan(view: ClusterView, asked: RotateRequest, now: number): Promise<LookedAtPlan> {
   const observation = await observeForPlan(view, asked, now);
   const request = withRecord(asked, observation);
   const plan = planOf(observation, settingsOf(request));
-  const { warnings, podsToRestart } = await clientsOf(view, request.targets);
+  const [{ warnings, podsToRestart }, closed] = await Promise.all([
+    clientsOf(view, request.targets),
+    closedPorts(view, observation.machines, request),
+  ]);
   const value = {
     ...plan,
     warnings: [
-      ...leftRecord(observation),
+      ...leftRecord(observation, request),
       ...settleWarning(request),
       ...plan.warnings,
-      ...(await closedPorts(view, observation.machines, request)),
+      ...closed,
       ...warnings,
     ],
     podsToRestart,
@@ -82,9 +86,9 @@ async function observeForPlan(view: ClusterView, asked: RotateRequest, now: numb
 }
 
 /** The targets are those of a record that was left: its CAs may be on machines, and nowhere else. Errors: `refused`. */
-function withRecord(request: RotateRequest, { store }: Observation): RotateRequest {
-  if (store.material === undefined) return request;
-  const targets = sortCaTargets(Object.keys(store.material) as CaTarget[]);
+function withRecord(request: RotateRequest, observation: Observation): RotateRequest {
+  if (observation.store.material === undefined) return request;
+  const targets = targetsOf(observation);
   if (request.isChosen && targets.join() !== request.targets.join()) {
     throw new CliError(
       'refused',
@@ -95,11 +99,10 @@ function withRecord(request: RotateRequest, { store }: Observation): RotateReque
   return { ...request, targets };
 }
 
-function leftRecord({ store }: Observation): string[] {
+function leftRecord({ store }: Observation, { targets }: RotateRequest): string[] {
   if (store.material === undefined) return [];
-  const names = Object.keys(store.material).join(', ');
   return [
-    `rotation.yaml holds new certificate authorities for ${names}, of an operation that is gone. This rotation goes on with them, where the machines stand, and makes no others.`,
+    `rotation.yaml holds new certificate authorities for ${targets.join(', ')}, of an operation that is gone. This rotation goes on with them, where the machines stand, and makes no others.`,
   ];
 }
 
