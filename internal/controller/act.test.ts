@@ -10,7 +10,7 @@ import { digestOf } from './standing.ts';
 type Answer = 'ok' | 'refused' | 'lost';
 
 /** Somebody who acts on workers that answer so. */
-function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0): Actor {
+function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0, took: string[] = []): Actor {
   const machines = Object.keys(answers).map((name) => ({ name, address: name, role: 'worker', node: undefined }));
   const talos = { version: '1.14.1', configDigest: digestOf('before'), bootId: 'boot-1' };
   const failure = (machine: string, outcome: 'not-done' | 'unknown') =>
@@ -24,6 +24,7 @@ function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0): Acto
         if (answers[name] === 'refused') throw failure(name, 'not-done');
         if (answers[name] === 'lost') throw failure(name, 'unknown');
         config = 'after';
+        took.push(name);
       },
     };
   };
@@ -59,6 +60,16 @@ describe('telling several workers at once', () => {
     ['the reply of one was lost and a later one refused it', { w1: 'lost', w2: 'refused' }, 'unknown'],
   ])('where %s', async (_what, answers, outcome) => {
     expect(await told(answers)).toBe(outcome);
+  });
+
+  it('tells those after one that refused it', async () => {
+    const took: string[] = [];
+    const actor = anActor({ w1: 'refused', w2: 'ok', w3: 'ok' }, 0, took);
+    const effect = { kind: 'apply-configs', machines: ['w1', 'w2', 'w3'], stage: 'Accepting' } as const;
+
+    await expect(act(actor, effect)).rejects.toThrow('w1');
+
+    expect(took).toEqual(['w2', 'w3']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { fromKubeconfig, isKubeError, type KubeClient } from '../../pkg/kube/index.ts';
+import { fromKubeconfig, isKubeError, type KubeClient, KubeError } from '../../pkg/kube/index.ts';
 import { type Identity, isTalosError, type TalosMachine } from '../../pkg/talos/index.ts';
 import type { Ports } from './ports.ts';
 
@@ -16,7 +16,10 @@ export interface MachineRef {
 export interface Session {
   /** Runs `work` with the first identity that the machine accepts, in the order set by `use`. */
   talos<T>(machine: MachineRef, work: (client: TalosMachine) => Promise<T>): Promise<T>;
-  /** Runs `work` against the API server on this control plane; a refused kubeconfig is fetched anew, once. */
+  /**
+   * Runs `work` against the API server on this control plane; a refused kubeconfig is fetched anew, once. A server
+   * that answered with Retry-After (429 under load, 503 while it starts or stops) is not asked before that time.
+   */
   kube<T>(machine: MachineRef, work: (client: KubeClient) => Promise<T>): Promise<T>;
   /** The identities to try, in order; clients change to them with their next call. */
   use(identities: readonly Identity[]): void;
@@ -32,6 +35,16 @@ interface TalosEntry {
   identity: Identity;
 }
 
+/** An API server that asked not to be asked for a while, and its answer. */
+interface Patience {
+  /** On the monotonic clock. */
+  readonly until: number;
+  readonly answer: KubeError;
+}
+
+/** Longest time for which an API server is left alone because it asked for it: what is in the way must be looked at again. */
+const LONGEST_PATIENCE_MS = 30_000;
+
 /** Reads what a machine issued. */
 export type ReadKubeconfig = typeof fromKubeconfig;
 
@@ -42,6 +55,7 @@ export function createSession(
 ): Session {
   const machines = new Map<string, TalosEntry>();
   const servers = new Map<string, KubeClient>();
+  const patience = new Map<string, Patience>();
   const drainHeld = new Map<string, string>();
   let identities: readonly Identity[] = [];
 
@@ -94,13 +108,38 @@ export function createSession(
     servers.delete(machine.address);
   }
 
+  /** Throws while the API server has asked for patience: other servers are asked meanwhile. */
+  function refuseTooSoon({ address }: MachineRef): void {
+    const asked = patience.get(address);
+    if (asked === undefined) return;
+    const leftMs = asked.until - ports.clock.monotonic();
+    if (leftMs <= 0) {
+      patience.delete(address);
+      return;
+    }
+    const { kind, server, status, reason, found } = asked.answer;
+    throw new KubeError({
+      ...{ kind, server, status, reason, outcome: 'not-done' },
+      doing: 'ask again so soon',
+      found: `${found}; it asked for ${Math.ceil(leftMs / 1_000)} s more of patience`,
+    });
+  }
+
+  function remember({ address }: MachineRef, error: unknown): void {
+    if (!isKubeError(error) || error.retryAfterMs === undefined) return;
+    const waitMs = Math.min(error.retryAfterMs, LONGEST_PATIENCE_MS);
+    patience.set(address, { until: ports.clock.monotonic() + waitMs, answer: error });
+  }
+
   return {
     talos,
     async kube(machine, work) {
+      refuseTooSoon(machine);
       const isFresh = !servers.has(machine.address);
       try {
         return await work(await openKube(machine));
       } catch (error) {
+        remember(machine, error);
         if (!isKubeError(error, 'untrusted-server', 'untrusted-client', 'unauthorized')) throw error;
         closeKube(machine);
         // A kubeconfig that was issued this moment and is refused is an answer, not a stale one.
@@ -113,6 +152,7 @@ export function createSession(
     },
     forget(machine) {
       closeKube(machine);
+      patience.delete(machine.address);
       machines.get(machine.address)?.client.reconnect();
     },
     drainHeld,

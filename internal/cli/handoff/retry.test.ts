@@ -5,9 +5,9 @@ import { TalosError } from '../../../pkg/talos/index.ts';
 import { createManualClock, passTime } from '../../../test/builders/manual-clock.ts';
 import { retryHandoff } from './retry.ts';
 
-function kubeError(kind: KubeErrorKind, status?: number): KubeError {
+function kubeError(kind: KubeErrorKind, status?: number, retryAfterMs?: number): KubeError {
   return new KubeError({
-    kind,
+    ...{ kind, retryAfterMs },
     server: 'https://10.0.0.1:6443',
     doing: 'ask who we are',
     found: kind,
@@ -35,6 +35,26 @@ describe('retryHandoff', () => {
 
     assert.equal(result, 'answered');
     assert.deepEqual(tries, [0, 1, 3, 7, 15, 30, 45]);
+  });
+
+  it('waits for as long as the server asks, and no shorter than it would without', async () => {
+    const clock = createManualClock();
+    const errors = [20_000, 500, undefined].map((asked) => kubeError('too-many-requests', 429, asked));
+    const tries: number[] = [];
+
+    await passTime(
+      clock,
+      retryHandoff(
+        async () => {
+          tries.push(clock.monotonic() / 1000);
+          const error = errors.shift();
+          if (error !== undefined) throw error;
+        },
+        { clock, onWaiting: () => undefined },
+      ),
+    );
+
+    assert.deepEqual(tries, [0, 20, 22, 26]);
   });
 
   it('gives up after ten minutes with the last error', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../pkg/clock/index.ts';
-import { isTransientForHandoff } from '../../../pkg/kube/index.ts';
+import { isKubeError, isTransientForHandoff } from '../../../pkg/kube/index.ts';
 import { isTalosError } from '../../../pkg/talos/index.ts';
 
 /** How long a call of the hand-off is repeated: an API server that restarts is back long before. */
@@ -17,7 +17,8 @@ export interface RetryOptions {
 
 /**
  * Makes a call of the hand-off until it succeeds: what can pass by itself is
- * tried again for ten minutes, after pauses that grow from 1 s to 15 s. A final
+ * tried again for ten minutes, after pauses that grow from 1 s to 15 s, or as
+ * long as the API server asks for in Retry-After where that is longer. A final
  * answer (a certificate that does not authenticate, Forbidden, NotFound, a
  * webhook that said no) is thrown at once, and the last error when time is up.
  */
@@ -28,9 +29,10 @@ export async function retryHandoff<T>(call: () => Promise<T>, options: RetryOpti
     try {
       return await call();
     } catch (error) {
-      if (!isTransient(error) || clock.monotonic() + pause > until) throw error;
+      const wait = Math.max(pause, isKubeError(error) ? (error.retryAfterMs ?? 0) : 0);
+      if (!isTransient(error) || clock.monotonic() + wait > until) throw error;
       options.onWaiting(error as Error);
-      await clock.sleep(pause, signal);
+      await clock.sleep(wait, signal);
     }
   }
 }
