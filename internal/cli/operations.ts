@@ -1,5 +1,5 @@
 import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
-import type { EmbeddedStore, LockOwner } from '../store/index.ts';
+import { type EmbeddedStore, isOperationName, type LockOwner } from '../store/index.ts';
 import { CliError } from './cli-error.ts';
 
 /** Whether an operation still has something to do. */
@@ -16,7 +16,7 @@ export async function operationUnderWay(store: EmbeddedStore): Promise<TalosOper
 /** The operation of that name; without a name the one under way, else the newest. Errors: `not-found`. */
 export async function findOperation(store: EmbeddedStore, name: string | undefined): Promise<TalosOperation> {
   if (name !== undefined) {
-    const found = await store.readOperation(name);
+    const found = isOperationName(name) ? await store.readOperation(name) : undefined;
     if (found !== undefined) return found;
     const names = (await store.listOperations()).map((each) => each.metadata.name);
     throw new CliError('not-found', `there is no operation ${name}; there are: ${names.join(', ') || 'none'}`);

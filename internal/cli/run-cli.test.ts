@@ -63,6 +63,26 @@ describe('runCli', () => {
     assert.match(run.stderr, /argument 'xml' is invalid. Allowed choices are text, json, yaml/);
   });
 
+  it('shows the help of a command of two words', async () => {
+    const run = await runInProcess(['help', 'cluster', 'rotate-ca']);
+
+    assert.equal(run.code, 0);
+    assert.match(run.stdout, /^Usage: ichor cluster rotate-ca /);
+  });
+
+  it.each([['nonsense'], ['cluster', 'nonsense']])('has no help for what is no command: %s %s', async (...words) => {
+    const run = await runInProcess(['help', ...words.filter((word) => word !== undefined)]);
+
+    assert.deepEqual(
+      [run.code, run.stdout, run.stderr],
+      [
+        2,
+        '',
+        `error: unknown command '${words.join(' ')}'\nichor --help lists the commands, ichor COMMAND --help the options of one.\n`,
+      ],
+    );
+  });
+
   it('lists every exit code', async () => {
     const run = await runInProcess(['help', 'exit-codes']);
 

@@ -19,7 +19,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
     exit = ended;
   });
   try {
-    await program.parseAsync([...argv], { from: 'user' });
+    await program.parseAsync(helpAsOption(program, argv), { from: 'user' });
     return exitCode(exit);
   } catch (error) {
     if (error instanceof CommanderError) return exitCode(error.exitCode === 0 ? 'ok' : 'usage');
@@ -45,6 +45,21 @@ const FIRST_STEPS = `First steps:
 
 Run ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.`;
 
+const WHERE_HELP_IS = 'ichor --help lists the commands, ichor COMMAND --help the options of one.';
+
+/**
+ * `help COMMAND` as `COMMAND --help`: of several words Commander looks at the first
+ * alone, and for one that it does not know it shows all commands and no error.
+ */
+function helpAsOption(program: CommanderCommand, argv: readonly string[]): string[] {
+  const [first, ...words] = argv;
+  if (first !== 'help' || words.length === 0) return [...argv];
+  let command: CommanderCommand | undefined = program;
+  for (const word of words) command = command?.commands.find((each) => each.name() === word);
+  if (command === undefined) throw new CliError('usage', `unknown command '${words.join(' ')}'`, WHERE_HELP_IS);
+  return [...words, '--help'];
+}
+
 function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => void): CommanderCommand {
   const program = new CommanderCommand('ichor')
     .description('Replaces every certificate authority and key of a Talos Linux cluster while it serves.')
@@ -53,7 +68,7 @@ function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => v
     .enablePositionalOptions()
     .helpCommand('help [command]', 'show the help of a command, or exit-codes')
     .addHelpText('after', `\n${FIRST_STEPS}`)
-    .showHelpAfterError('ichor --help lists the commands, ichor COMMAND --help the options of one.')
+    .showHelpAfterError(WHERE_HELP_IS)
     .configureOutput({
       writeOut: (line) => environment.stdout.write(line),
       writeErr: (line) => environment.stderr.write(line),
@@ -72,7 +87,6 @@ function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => v
   }
   // A command that is never run: it makes `ichor help exit-codes` print the table.
   inherit(program, program.command('exit-codes', { hidden: true }))
-    .helpOption(false)
     .configureHelp({ formatHelp: () => `${exitCodeTable()}\n` })
     .action(() => environment.stdout.write(`${exitCodeTable()}\n`));
   return program;

@@ -125,9 +125,14 @@ function render(operation: TalosOperation): Uint8Array {
   return Buffer.from(stringify(operation, { lineWidth: 0 }));
 }
 
+/** Whether an operation may be called so: the schema's rule for names. */
+export function isOperationName(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
+}
+
 function pathOf({ directory }: OperationFiles, name: string): string {
-  // The schema's rule for names, asked before a path is built of one.
-  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) return join(directory, `${name}.yaml`);
+  // Asked before a path is built of it.
+  if (isOperationName(name)) return join(directory, `${name}.yaml`);
   throw new StoreError(
     'malformed',
     directory,

@@ -61,13 +61,13 @@ describe('ichor operation get', () => {
     assert.deepEqual(JSON.parse(run.stdout), await opened.readOperation('rotate-1'));
   });
 
-  it('ends with 9 and lists the names for one that is not there', async () => {
+  it.each(['rotate-2', 'Rotate_1', '../rotate-1'])('ends with 9 and lists the names for %s', async (name) => {
     using folder = aClusterFolder();
     await store(folder.path, 'Issuing');
 
-    const run = await runInProcess(['operation', 'get', 'rotate-2', '--dir', folder.path]);
+    const run = await runInProcess(['operation', 'get', name, '--dir', folder.path]);
 
-    assert.deepEqual([run.code, run.stderr], [9, 'error: there is no operation rotate-2; there are: rotate-1\n']);
+    assert.deepEqual([run.code, run.stderr], [9, `error: there is no operation ${name}; there are: rotate-1\n`]);
   });
 });
 
