@@ -9,6 +9,8 @@ export interface OptionSpec {
   readonly summary: string;
   /** The values that are allowed, for checking and for completion. */
   readonly choices?: readonly string[];
+  /** The words that a list separated by commas may hold, for completion. */
+  readonly listOf?: readonly string[];
   readonly default?: string;
   /** What a shell completes after it. */
   readonly completes?: 'file' | 'directory';

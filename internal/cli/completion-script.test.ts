@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
+import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
 import { aFolder, runInProcess } from '../../test/builders/cli.ts';
 
 /** What bash offers after these words, the last of which is being typed. */
@@ -26,6 +27,15 @@ describe('completion in bash', () => {
   it('offers the values of an option', async () => {
     assert.deepEqual(await offered('operation', 'list', '-o', ''), ['text', 'json', 'yaml']);
     assert.deepEqual(await offered('completion', 'z'), ['zsh']);
+  });
+
+  it('offers the words of a list, after each comma anew', async () => {
+    assert.deepEqual(await offered('cluster', 'rotate-ca', '--ca', ''), CA_TARGETS);
+    assert.deepEqual(await offered('cluster', 'rotate-ca', '--ca', 'ku'), ['kubernetes', 'kubernetes-aggregator']);
+    assert.deepEqual(await offered('cluster', 'rotate-ca', '--ca', 'talos,etcd,ku'), [
+      'talos,etcd,kubernetes',
+      'talos,etcd,kubernetes-aggregator',
+    ]);
   });
 
   it('offers folders and files, whose names may hold spaces', async () => {

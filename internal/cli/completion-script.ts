@@ -42,6 +42,12 @@ function bashScript(commands: readonly Command[]): string {
   compopt -o filenames 2>/dev/null
   COMPREPLY+=($(compgen "$1" -- "$current"))
 }
+_ichor_list() {
+  local before=""
+  case "$current" in *,*) before="\${current%,*}," ;; esac
+  compopt -o nospace 2>/dev/null
+  COMPREPLY=($(compgen -P "$before" -W "$1" -- "\${current##*,}"))
+}
 _ichor() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
   COMPREPLY=()
@@ -70,6 +76,7 @@ function valueCases(commands: readonly Command[]): string[] {
     const names = namesOf(spec).join('|');
     if (spec.choices !== undefined)
       cases.set(names, `COMPREPLY=($(compgen -W "${spec.choices.join(' ')}" -- "$current")); return`);
+    else if (spec.listOf !== undefined) cases.set(names, `_ichor_list "${spec.listOf.join(' ')}"; return`);
     else if (spec.completes === 'directory') cases.set(names, '_ichor_files -d; return');
     else if (spec.completes === 'file') cases.set(names, '_ichor_files -f; return');
     else cases.set(names, 'return');
@@ -106,13 +113,13 @@ function verbsOf(commands: readonly Command[], noun: string): string[] {
 
 function fishOption(spec: OptionSpec): string {
   const names = namesOf(spec).map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-  const value =
-    spec.choices === undefined
-      ? spec.completes === undefined
-        ? '-x'
-        : '-r -F'
-      : `-x -a ${quote(spec.choices.join(' '))}`;
-  return [...names, ...(takesValue(spec) ? [value] : []), '-d', quote(spec.summary)].join(' ');
+  return [...names, ...(takesValue(spec) ? [fishValue(spec)] : []), '-d', quote(spec.summary)].join(' ');
+}
+
+function fishValue({ choices, listOf, completes }: OptionSpec): string {
+  if (choices !== undefined) return `-x -a ${quote(choices.join(' '))}`;
+  if (listOf !== undefined) return `-x -a ${quote(`(__fish_append , ${listOf.join(' ')})`)}`;
+  return completes === undefined ? '-x' : '-r -F';
 }
 
 function quote(text: string): string {

@@ -1,3 +1,4 @@
+import type { CaTarget } from '../../../api/v1alpha1/index.ts';
 import {
   BUNDLE_OPTIONS,
   type Command,
@@ -6,6 +7,9 @@ import {
   TAKE_OVER_OPTION,
   UNREACHABLE_OPTION,
 } from '../command.ts';
+
+/** Written out: to import them would load the whole API to print a help. A test holds the two together. */
+const TARGETS: readonly CaTarget[] = ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'];
 
 /** `ichor cluster rotate-ca` */
 export const clusterRotateCa: Command = {
@@ -22,7 +26,8 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
   options: [
     {
       flags: '--ca <targets>',
-      summary: 'what to replace, separated by commas: talos, kubernetes, etcd, kubernetes-aggregator',
+      summary: `what to replace, separated by commas: ${TARGETS.join(', ')}`,
+      listOf: TARGETS,
     },
     { flags: '--all', summary: 'replace all four' },
     DIRECTORY_OPTION,
