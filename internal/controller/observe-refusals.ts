@@ -27,6 +27,7 @@ export interface RefusalInput {
 /** One attempt at an endpoint of one machine. */
 interface Attempt {
   readonly connections: Connections;
+  readonly clock: Pick<Clock, 'now'>;
   readonly change: CaChange;
   readonly old: CertificateAndKey;
   readonly endpoint: Endpoint;
@@ -65,10 +66,10 @@ async function tryEverywhere(input: RefusalInput, change: CaChange): Promise<Ref
     ...trials.profile({ now: input.clock.now() }),
     validityMs: 3_600_000,
   });
-  const { connections } = input;
+  const { connections, clock } = input;
   const runs = trials.where.flatMap((endpoint) =>
     machinesWith(endpoint, input.machines).map((machine) =>
-      endpoint.trial({ connections, change, old, endpoint, machine }),
+      endpoint.trial({ connections, clock, change, old, endpoint, machine }),
     ),
   );
   return Promise.all(runs);
@@ -182,18 +183,22 @@ const TRIALS: Readonly<Record<CaTarget, Trials>> = {
 };
 
 /** The server must refuse the old client certificate in TLS. */
-async function clientRefused({ connections, change, old, endpoint, machine }: Attempt): Promise<RefusalProof> {
+async function clientRefused(attempt: Attempt): Promise<RefusalProof> {
+  const { connections, change, old, endpoint, machine } = attempt;
   const { port, alpn } = endpoint;
   const trust = [change.new.certificate];
   const outcome = await connections.probeTls({ host: machine.address, port, trust, credentials: old, alpn });
-  return proofOf(`old client certificate at ${placeOf(endpoint, machine)}`, outcome, 'untrusted-client');
+  const what = `old client certificate at ${placeOf(endpoint, machine)}`;
+  return proofOf(attempt, { what, outcome, refusal: 'untrusted-client' });
 }
 
 /** We must refuse the server when we trust the old CA alone: it serves nothing of the old one. */
-async function serverRefused({ connections, change, endpoint, machine }: Attempt): Promise<RefusalProof> {
+async function serverRefused(attempt: Attempt): Promise<RefusalProof> {
+  const { connections, change, endpoint, machine } = attempt;
   const { port, alpn } = endpoint;
   const outcome = await connections.probeTls({ host: machine.address, port, trust: [change.old.certificate], alpn });
-  return proofOf(`trust in the old CA alone at ${placeOf(endpoint, machine)}`, outcome, 'untrusted-server');
+  const what = `trust in the old CA alone at ${placeOf(endpoint, machine)}`;
+  return proofOf(attempt, { what, outcome, refusal: 'untrusted-server' });
 }
 
 /** The server must answer 401 to the old client certificate, or refuse it in TLS. */
@@ -210,9 +215,24 @@ function requestRefused(path: string, headers: Readonly<Record<string, string>> 
   };
 }
 
-function proofOf(what: string, outcome: TlsProbe, refusal: 'untrusted-client' | 'untrusted-server'): RefusalProof {
-  if (outcome.verdict === refusal) return { what, outcome: 'refused', message: outcome.detail };
-  if (outcome.verdict === 'accepted') return { what, outcome: 'accepted', message: 'the connection was accepted' };
+/** How one handshake ended, and how it had to. */
+interface Handshake {
+  readonly what: string;
+  readonly outcome: TlsProbe;
+  readonly refusal: 'untrusted-client' | 'untrusted-server';
+}
+
+function proofOf({ change, clock }: Attempt, { what, outcome, refusal }: Handshake): RefusalProof {
+  const { verdict, reason, detail } = outcome;
+  if (verdict === 'accepted') return { what, outcome: 'accepted', message: 'the connection was accepted' };
+  if (verdict === refusal && reason === 'wrong-name') {
+    // Names are looked at last, when the CA was found good.
+    return { what, outcome: 'accepted', message: `it serves a certificate of the old CA (${detail})` };
+  }
+  // Go and OpenSSL may look at the time before the CA: with a clock that is wrong this says nothing of trust.
+  const isForItsTime =
+    (reason === 'expired' || reason === 'not-yet-valid') && clock.now() < change.old.certificate.notAfter;
+  if (verdict === refusal && !isForItsTime) return { what, outcome: 'refused', message: detail };
   const kind = isUnreachable(outcome) ? 'unreachable' : 'unknown';
-  return { what, outcome: kind, message: `${outcome.verdict}: ${outcome.detail}` };
+  return { what, outcome: kind, message: `${verdict}: ${detail}` };
 }

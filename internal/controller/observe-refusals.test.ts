@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import type { CertificateAndKey } from '../../pkg/pki/index.ts';
+import type { TlsProbe } from '../../pkg/talos/index.ts';
+import { aBundleDocument } from '../../test/builders/bundle.ts';
+import { aCa, MADE_AT } from '../../test/builders/certificates.ts';
+import { observeRefusals, type RefusalInput } from './observe-refusals.ts';
+
+/** What apid (50000) and trustd (50001) of one control plane say to the old Talos CA. */
+async function said(found: { apid?: Partial<TlsProbe>; trustd?: Partial<TlsProbe> }, old?: CertificateAndKey) {
+  const { bundle } = await aBundleDocument();
+  const ca = old ?? (await aCa('talos'));
+  const next = await aCa('talos');
+  const probe = async ({ port }: { readonly port: number }): Promise<TlsProbe> => ({
+    ...(port === 50_000
+      ? { verdict: 'untrusted-client', reason: 'unknown-authority', detail: 'tlsv1 alert unknown ca' }
+      : { verdict: 'untrusted-server', reason: 'unknown-authority', detail: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' }),
+    chain: [],
+    tookMs: 1,
+    ...(port === 50_000 ? found.apid : found.trustd),
+  });
+  const proofs = await observeRefusals({
+    connections: { probeTls: probe },
+    clock: { now: () => MADE_AT },
+    state: {
+      bundle: { ...bundle, talos: next },
+      previous: { ...bundle, talos: ca },
+      record: { targets: { talos: next } },
+    },
+    machines: [{ name: 'cp1', address: '10.0.0.1', role: 'controlplane' }],
+    issueLeaf: async () => ca,
+  } as unknown as RefusalInput);
+  return proofs.map(({ outcome, message }) => `${outcome}: ${message}`);
+}
+
+describe('what became of an old credential', () => {
+  it('is refused where neither side knows the CA any more', async () => {
+    expect(await said({})).toEqual(['refused: tlsv1 alert unknown ca', 'refused: UNABLE_TO_GET_ISSUER_CERT_LOCALLY']);
+  });
+
+  it.each(['expired', 'not-yet-valid'] as const)(
+    'is not known where it is refused for its time (%s): a clock is wrong, and the CA may be trusted',
+    async (reason) => {
+      const [apid, trustd] = await said({
+        apid: { reason, detail: 'tlsv1 alert certificate expired' },
+        trustd: { reason, detail: 'CERT_NOT_YET_VALID' },
+      });
+
+      expect(apid).toBe('unknown: untrusted-client: tlsv1 alert certificate expired');
+      expect(trustd).toBe('unknown: untrusted-server: CERT_NOT_YET_VALID');
+    },
+  );
+
+  it('is refused for its time where the old CA itself is out of its time: nobody can use it', async () => {
+    const expired = await aCa('talos', { now: MADE_AT - 20 * 365 * 86_400_000 });
+
+    expect(await said({ apid: { reason: 'expired', detail: 'alert certificate expired' } }, expired)).toEqual([
+      'refused: alert certificate expired',
+      'refused: UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    ]);
+  });
+
+  it('is accepted where trustd serves a certificate of the old CA for another name', async () => {
+    const [, trustd] = await said({ trustd: { reason: 'wrong-name', detail: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
+
+    expect(trustd).toBe('accepted: it serves a certificate of the old CA (ERR_TLS_CERT_ALTNAME_INVALID)');
+  });
+});
