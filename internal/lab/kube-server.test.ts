@@ -72,6 +72,27 @@ describe('the Kubernetes API of a lab', () => {
     expect(await uncordonNode(client, { node, owner: 'test' })).toBe('uncordoned');
   });
 
+  it('only checks what is asked for as a dry run, wherever the request says so', async () => {
+    const { workloads } = lab.lab.world.kubernetes;
+    const [dns] = workloads.pods.filter((pod) => pod.app === 'coredns');
+    const path = `/api/v1/namespaces/kube-system/pods/${dns?.name}`;
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: dns?.name } };
+    const evict = {
+      method: 'POST',
+      path: `${path}/eviction`,
+      contentType: 'application/json',
+      doing: 'evict',
+    } as const;
+    const inBody = { dryRun: ['All'] };
+
+    await client.request({ ...evict, body: eviction, query: { dryRun: 'All' } });
+    // As `kubectl drain` and `kubectl delete` ask for it with --dry-run=server.
+    await client.request({ ...evict, body: { ...eviction, deleteOptions: inBody } });
+    await client.request({ method: 'DELETE', path, body: inBody, contentType: 'application/json', doing: 'delete' });
+
+    expect(workloads.pods.filter((pod) => pod.app === 'coredns').map((pod) => pod.leaving)).toEqual([false, false]);
+  });
+
   it('lets nobody write over what somebody else wrote meanwhile', async () => {
     const of = { namespace: 'default', name: 'ichor' };
     const at = Date.parse('2026-11-30T00:00:00Z');

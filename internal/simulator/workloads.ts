@@ -50,8 +50,10 @@ export interface Workloads {
   begin(world: World): void;
   /** Replaces what is missing and goes on with rollouts. */
   control(world: World): void;
-  /** What an eviction comes to: `held` names the budget. */
-  evict(world: World, pod: SimPod): 'accepted' | HeldEviction;
+  /** Why the pod may not be evicted now; nothing where it may. */
+  held(world: World, pod: SimPod): HeldEviction | undefined;
+  /** Ends a pod that may be evicted, within its grace period. */
+  evict(world: World, pod: SimPod): void;
   /** Ends a pod without asking any budget; at once where it is forced. */
   delete(world: World, pod: SimPod, options: { readonly force: boolean }): void;
   /** How many pods of a Deployment are healthy. */
@@ -203,14 +205,14 @@ export function createWorkloads(): Workloads {
         }
       }
     },
-    evict(world, pod) {
+    held(world, pod) {
       const deployment = workloads.deployments.find((each) => each.name === pod.app);
-      if (deployment?.minAvailable !== undefined && workloads.allowed(world, deployment) < 1) {
-        const healthy = workloads.healthy(world, deployment);
-        return { held: deployment.budget.name, healthy, wanted: deployment.minAvailable };
-      }
+      if (deployment?.minAvailable === undefined || workloads.allowed(world, deployment) >= 1) return undefined;
+      const healthy = workloads.healthy(world, deployment);
+      return { held: deployment.budget.name, healthy, wanted: deployment.minAvailable };
+    },
+    evict(world, pod) {
       if (!pod.leaving) leave(world, pod);
-      return 'accepted';
     },
     delete(world, pod, { force }) {
       if (force) end(world, pod);

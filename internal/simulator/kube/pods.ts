@@ -7,6 +7,7 @@ import { fieldOf, listOf, textOf } from './fields.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
 import { conflict, type Resource, type Subresource } from './resource.ts';
 import { frozen, once, shared } from './shared.ts';
+import { isDryRun, saysDryRun } from './verbs.ts';
 
 const IMAGES: Readonly<Record<string, string>> = {
   'kube-apiserver': 'registry.k8s.io/kube-apiserver:v1.36.3',
@@ -192,16 +193,24 @@ const labelsOf = once(podLabels);
 const simulated = (world: World, { metadata }: KubeObject): SimPod | undefined =>
   world.kubernetes.workloads.pods.find((pod) => pod.uid === metadata.uid);
 
+interface EvictionOptions {
+  readonly preconditions?: { readonly uid?: string };
+  readonly dryRun?: unknown;
+}
+
 function evict(world: World, object: KubeObject, request: ApiRequest): ApiReply {
-  const { deleteOptions } = (request.body ?? {}) as { deleteOptions?: { preconditions?: { uid?: string } } };
-  const { uid } = deleteOptions?.preconditions ?? {};
+  const { deleteOptions = {} } = (request.body ?? {}) as { deleteOptions?: EvictionOptions };
+  const { uid } = deleteOptions.preconditions ?? {};
   if (uid !== undefined && uid !== object.metadata.uid)
     return conflict(PODS, object.metadata.name, 'the UID in the precondition does not match the UID in record');
+  const { workloads } = world.kubernetes;
   const pod = simulated(world, object);
-  const result = pod === undefined ? 'accepted' : world.kubernetes.workloads.evict(world, pod);
-  if (result === 'accepted')
+  const refused = pod === undefined ? undefined : workloads.held(world, pod);
+  if (refused === undefined) {
+    if (pod !== undefined && !isDryRun(request) && !saysDryRun(deleteOptions)) workloads.evict(world, pod);
     return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
-  const { held, healthy, wanted } = result;
+  }
+  const { held, healthy, wanted } = refused;
   const message = `The disruption budget ${held} needs ${wanted} healthy pods and has ${healthy} currently`;
   const causes = [{ reason: 'DisruptionBudget', message }];
   return failure(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {

@@ -149,9 +149,14 @@ function unmet(
   return undefined;
 }
 
-/** Whether nothing is to be stored. */
-export function isDryRun({ query }: ApiRequest): boolean {
-  return String(query.dryRun ?? '') === 'All';
+/** Whether nothing is to be stored: by a parameter, or by the options that a deletion has as its body. */
+export function isDryRun({ method, query, body }: ApiRequest): boolean {
+  return String(query.dryRun ?? '') === 'All' || (method === 'DELETE' && isFields(body) && saysDryRun(body));
+}
+
+/** Whether these DeleteOptions, of a deletion or of an eviction, ask for a dry run. */
+export function saysDryRun({ dryRun }: { readonly dryRun?: unknown }): boolean {
+  return Array.isArray(dryRun) && dryRun.includes('All');
 }
 
 /** The simulated cluster has no such verb for the resource. */
