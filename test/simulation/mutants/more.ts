@@ -26,6 +26,22 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     })),
   },
   {
+    name: 'a call of another process is over by the clock of this one',
+    row: 'C2 H2',
+    edits: [
+      edit('internal/controller/observe.ts', 'memory.calls.waitedFor(input.operation, begun)', 'input.operation'),
+    ],
+    // A process dies with the call under way; the next one has a clock that is an hour ahead.
+    scenarios: [
+      ...[1_000, 3_000, 5_000].map((at) => ({ topology: '1+0', call: 12, at })),
+      { topology: '3+0', call: 14, at: 1_000 },
+    ].map(({ topology, call, at }) => ({
+      ...plain(topology, ['talos']),
+      faults: [{ at: call, outcome: 'crash-late' as const, delayMs: 28_000 }],
+      happenings: [{ at, what: 'clock' as const, byMs: 3_600_000 }],
+    })),
+  },
+  {
     name: 'new keys are made and not stored',
     row: 'A10 P20 S4',
     edits: [
