@@ -8,9 +8,6 @@ import { changesOf } from './material.ts';
 import { digestOf } from './standing.ts';
 import { messageOf } from './unknown.ts';
 
-/** How long one apply may take; after it and a margin the call can no longer land on a machine that answers. */
-export const APPLY_DEADLINE_MS = 30_000;
-
 /**
  * Reads the configuration, changes the PKI fields of the rotation (or of some of
  * its targets alone), applies it with an explicit mode and reads it back. ApplyConfiguration has no

@@ -6,9 +6,6 @@ import type { ListedMachine } from './machines.ts';
 import { ownersOf } from './material.ts';
 import { viaAny } from './observe-kubernetes.ts';
 
-/** How long the reboot call itself may take. */
-export const REBOOT_DEADLINE_MS = 30_000;
-
 /** Moves storage away where somebody asked for it, then keeps new pods off the machine. */
 export async function cordon(actor: Actor, machine: ListedMachine): Promise<void> {
   await actor.ports.evacuation?.evacuate(machine.name);

@@ -4,7 +4,6 @@ import type { Clock } from '../../pkg/clock/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
 import { needsOf } from '../rotation/decide.ts';
 import type { MachineObservation, Observation, Reading } from '../rotation/observation.ts';
-import { createFoundCalls, type FoundCalls } from './found-calls.ts';
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
 import { authoritiesOf, type Identities } from './identities.ts';
 import { type ListedMachine, listMachines } from './machines.ts';
@@ -23,7 +22,6 @@ export interface Memory {
   readonly configs: ConfigReader;
   readonly heartbeats: Heartbeats;
   readonly time: OperationTime;
-  readonly calls: FoundCalls;
 }
 
 /** Nothing remembered yet. */
@@ -33,7 +31,6 @@ export function createMemory(clock: Clock, configs: ConfigReader = createConfigR
     configs,
     heartbeats: createHeartbeats(clock),
     time: createOperationTime(clock),
-    calls: createFoundCalls(),
   };
 }
 
@@ -57,10 +54,8 @@ export interface Observed {
 
 /** Looks at the store and at every machine, each over its own APIs, and at what the next decision needs beyond that. */
 export async function observe(input: ObserveInput): Promise<Observed> {
-  const { ports, session, memory } = input;
-  const begun = memory.time.now(input.operation);
-  const operation = memory.calls.waitedFor(input.operation, begun);
-  const aheadMs = ports.clock.now() - begun;
+  const { ports, session, memory, operation } = input;
+  const aheadMs = ports.clock.now() - memory.time.now(operation);
   const state = await ports.store.readState();
   const preferNew = isAtLeast(operation.status.stage, 'Issuing');
   session.use(await input.identities.talos(state, preferNew));
@@ -114,6 +109,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
       : undefined;
   const observation: Observation = {
     now: memory.time.now(operation),
+    watchedSince: memory.time.since(operation),
     operation,
     store,
     machines,

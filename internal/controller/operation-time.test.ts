@@ -36,6 +36,17 @@ function anOperation(status: Partial<TalosOperation['status']> = {}): TalosOpera
 }
 
 describe('the time of an operation', () => {
+  it('says when it was looked at first', () => {
+    const clock = aClock();
+    const time = createOperationTime(clock);
+    time.now(anOperation());
+    clock.passed += 5_000;
+    clock.wall += 3_600_000;
+
+    expect(time.since(anOperation())).toBe(NOON);
+    expect(time.now(anOperation())).toBe(NOON + 5_000);
+  });
+
   it('begins where the wall clock stands', () => {
     expect(createOperationTime(aClock()).now(anOperation())).toBe(NOON);
   });

@@ -5,6 +5,8 @@ import type { Clock } from '../../pkg/clock/index.ts';
 export interface OperationTime {
   /** Milliseconds since the epoch. Within one process it passes as the monotonic clock does. */
   now(operation: TalosOperation): number;
+  /** What it was when this process looked at the operation first. */
+  since(operation: TalosOperation): number;
 }
 
 /**
@@ -16,17 +18,21 @@ export interface OperationTime {
  * stands, and never before what the status already says has happened.
  */
 export function createOperationTime(clock: Clock): OperationTime {
-  const offsets = new Map<string, number>();
+  const begun = new Map<string, { readonly time: number; readonly passed: number }>();
+  function beginning(operation: TalosOperation): { readonly time: number; readonly passed: number } {
+    const { uid } = operation.metadata;
+    const known = begun.get(uid);
+    if (known !== undefined) return known;
+    const first = { time: Math.max(clock.now(), lastWritten(operation)), passed: clock.monotonic() };
+    begun.set(uid, first);
+    return first;
+  }
   return {
     now(operation) {
-      const { uid } = operation.metadata;
-      const passed = clock.monotonic();
-      const known = offsets.get(uid);
-      if (known !== undefined) return Math.floor(passed + known);
-      const offset = Math.max(clock.now(), lastWritten(operation)) - passed;
-      offsets.set(uid, offset);
-      return Math.floor(passed + offset);
+      const { time, passed } = beginning(operation);
+      return Math.floor(clock.monotonic() - passed + time);
     },
+    since: (operation) => Math.floor(beginning(operation).time),
   };
 }
 

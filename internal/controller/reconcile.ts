@@ -5,9 +5,9 @@ import { DEFAULT_SETTINGS, type Settings } from '../rotation/context.ts';
 import { decide } from '../rotation/decide.ts';
 import { BLOCKED_RECHECK_MS, type Decision, type Effect, type StatusPatch } from '../rotation/decision.ts';
 import type { Observation } from '../rotation/observation.ts';
+import { CALL_DEADLINE_MS } from '../rotation/quiescence.ts';
 import { type Actor, act, machineNameOf } from './act.ts';
-import { APPLY_DEADLINE_MS, type Render } from './act-apply.ts';
-import { REBOOT_DEADLINE_MS } from './act-roll.ts';
+import type { Render } from './act-apply.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
 import { createIdentities, type Identities, type IssueLeaf } from './identities.ts';
@@ -114,8 +114,7 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
   const { observation } = observed;
   const { effect } = decision;
   const { time } = shell.memory;
-  const deadline =
-    time.now(observation.operation) + (effect.kind === 'reboot' ? REBOOT_DEADLINE_MS : APPLY_DEADLINE_MS);
+  const deadline = time.now(observation.operation) + CALL_DEADLINE_MS;
   const calls = callsOf(observation, effect, deadline);
   const before = observation.operation.status.caRotation;
   // Whatever must survive a crash is durable before the effect leaves.

@@ -128,6 +128,16 @@ describe('a machine that cannot be asked, or asked yet, while the new CAs are ta
     return decide({ ...observation, now: observation.now + 300_000 });
   }
 
+  it('is waited for by a process that has only begun to look, whatever its clock says of the deletion', () => {
+    const except = { w1: { unknown: 'unreachable' } } as const;
+
+    expect(later({ stands: 'Before', except, watchedMs: -1 })).toMatchObject({
+      kind: 'wait',
+      reason: 'MachineUnknown',
+    });
+    expect(later({ stands: 'Before', except, watchedMs: 0 })).toMatchObject({ effect: { kind: 'abandon' } });
+  });
+
   it('is waited for where no machine could be listed: an empty list is no cluster without machines', () => {
     const unlisted = { machines: [], machinesIncomplete: 'no API server listed the Nodes' } as const;
 

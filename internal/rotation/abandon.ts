@@ -1,5 +1,5 @@
 import { isAtLeast, rotationAbandonable } from '../../api/v1alpha1/index.ts';
-import { anyTarget, type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine } from './context.ts';
+import { anyTarget, type Context, firstBlocker, isKnown, type KnownMachine, waitedSince } from './context.ts';
 import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { TAKING_BACK } from './gates/index.ts';
@@ -7,6 +7,7 @@ import { sinceLastChange } from './hold.ts';
 import { CONFIG_STAGES, configStageOf, type MachineObservation } from './observation.ts';
 import { remember } from './pass.ts';
 import { apiServerUnclear } from './proof.ts';
+import { mayStillLand } from './quiescence.ts';
 import { conditionOf } from './stages/condition.ts';
 
 /**
@@ -20,9 +21,7 @@ export function abandoned(context: Context): Decision | undefined {
   const names = context.targets.map((target) => target.name);
   const { abandonable, why } = rotationAbandonable(context.stage, names);
   if (!abandonable) return held(context, why);
-  const late = context.status.inFlight.find(
-    (call) => elapsedSince(context, call.deadline) < context.settings.quiescenceMarginMs,
-  );
+  const late = context.status.inFlight.find((call) => mayStillLand(context, call));
   if (late !== undefined) {
     return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
   }
@@ -111,7 +110,7 @@ const ISSUING = CONFIG_STAGES.indexOf('Issuing');
 
 /** Whether what is in the way is still waited for: so long after the deletion, or after the last machine that was told. */
 function isPatient(context: Context): boolean {
-  const sinceDeletion = elapsedSince(context, context.observation.operation.metadata.deletionTimestamp);
+  const sinceDeletion = waitedSince(context, context.observation.operation.metadata.deletionTimestamp);
   return Math.min(sinceDeletion, sinceLastChange(context)) < context.settings.abandonPatienceMs;
 }
 

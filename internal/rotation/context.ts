@@ -105,6 +105,16 @@ export function elapsedSince(context: Context, timestamp: string | undefined): n
   return timestamp === undefined ? Number.POSITIVE_INFINITY : context.observation.now - Date.parse(timestamp);
 }
 
+/**
+ * The same, and no longer than this process has looked at the operation: for what goes wrong when it is waited for
+ * too short. A timestamp is of the clock of whoever wrote it; to a process on another host, or one that was started
+ * after the clock was put on, something that has hardly begun would be over.
+ */
+export function waitedSince(context: Context, timestamp: string | undefined): number {
+  const { now, watchedSince } = context.observation;
+  return Math.min(elapsedSince(context, timestamp), now - watchedSince);
+}
+
 /** The observation's time as the status writes it. */
 export function timestamp(context: Context): string {
   return new Date(context.observation.now).toISOString();

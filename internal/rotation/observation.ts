@@ -201,6 +201,8 @@ export interface StoreObservation {
 export interface Observation {
   /** When it was completed, milliseconds since the epoch. */
   readonly now: number;
+  /** When the process that made it looked at this operation first, by the same clock: nobody measured what was before. */
+  readonly watchedSince: number;
   readonly operation: TalosOperation;
   readonly store: StoreObservation;
   /** Control planes first, each group sorted by name. */

@@ -37,6 +37,13 @@ describe('after a call whose reply was lost', () => {
     });
   });
 
+  it('one of another process has its full time from when this one looked first, whatever its deadline says', () => {
+    const hourAgo = lost(3_600);
+
+    expect(decideAfter([hourAgo], {}, { watchedMs: 39_999 })).toMatchObject({ kind: 'wait', reason: 'NotQuiescent' });
+    expect(decideAfter([hourAgo], {}, { watchedMs: 40_000 })).toMatchObject({ mark: { inFlight: [] } });
+  });
+
   it('the call is forgotten at once when the machine is in another boot, which no old connection reaches', () => {
     expect(decideAfter([lost(-30)], { boot: 'boot-2' })).toMatchObject({ mark: { inFlight: [] } });
   });

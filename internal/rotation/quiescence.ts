@@ -1,9 +1,12 @@
 import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
-import { type Context, elapsedSince, isKnown } from './context.ts';
+import { type Context, isKnown } from './context.ts';
 import { type Decision, waitFor } from './decision.ts';
 import { hold } from './hold.ts';
 
 type InFlight = CaRotationStatus['inFlight'][number];
+
+/** Longest time that a call which changes a machine may take, ms; its caller gives up then. */
+export const CALL_DEADLINE_MS = 30_000;
 
 /**
  * After a call whose reply was lost, nothing further is sent until it can no
@@ -21,7 +24,7 @@ export function quiescence(context: Context): Decision | undefined {
 
 function settle(context: Context, call: InFlight): Decision | undefined {
   const machine = context.observation.machines.find((each) => each.name === call.machine);
-  const isPast = elapsedSince(context, call.deadline) >= context.settings.quiescenceMarginMs;
+  const isPast = !mayStillLand(context, call);
   const known = machine !== undefined && isKnown(machine);
   const what = `the reply of ${call.machine} to ${call.call} was lost`;
   if (known && (isPast || machine.talos.value.bootId !== call.bootID)) {
@@ -34,6 +37,16 @@ function settle(context: Context, call: InFlight): Decision | undefined {
   // A machine that is being rebooted is expected to be silent; its own step says how long.
   if (context.status.etcdRebooting === call.machine) return undefined;
   return hold(context, { reason: 'MachineUnknown', message: `${what}, and it has not answered since` });
+}
+
+/**
+ * Whether nobody can say yet that the call has ended. Its deadline is a time of its maker's clock: where another
+ * process made it, this one waits once more as long as a call may take.
+ */
+export function mayStillLand({ observation, settings }: Context, { deadline }: InFlight): boolean {
+  const { now, watchedSince } = observation;
+  const end = Math.max(Date.parse(deadline), watchedSince + CALL_DEADLINE_MS);
+  return now - end < settings.quiescenceMarginMs;
 }
 
 function forget(context: Context, call: InFlight, message: string): Decision {

@@ -61,10 +61,12 @@ export class World {
   bundleReplaced = false;
   abandoned = false;
   private readonly options: WorldOptions;
+  private readonly begunAt: number;
 
   constructor(options: WorldOptions) {
     this.options = options;
     this.cluster = new WorldCluster(options);
+    this.begunAt = this.cluster.now;
     this.operation = {
       ...anOperation({ stage: 'Pending', targets: options.targets, conditions: [] }),
       status: pendingStatus(),
@@ -123,6 +125,7 @@ export class World {
     const { cluster } = this;
     return {
       now: cluster.now,
+      watchedSince: this.begunAt,
       operation: this.operation,
       store: {
         material: this.recorded ? material(this.options.targets) : undefined,

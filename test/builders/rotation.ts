@@ -100,6 +100,8 @@ export function aCondition(
 /** What a test says of a whole observation. */
 export interface ObservationOptions extends OperationOptions, Omit<ClusterOptions, 'targets'> {
   readonly now?: number;
+  /** For how long the process has looked at the operation, ms; a day when absent. */
+  readonly watchedMs?: number;
   readonly store?: Partial<StoreObservation>;
   readonly kubernetes?: Partial<Observation['kubernetes']>;
   readonly refusals?: Observation['refusals'];
@@ -121,6 +123,7 @@ export function anObservation(options: ObservationOptions = {}): Observation {
   const pki = pkiAt(stage === 'Finalizing' ? 'Dropping' : stands, targets);
   return {
     now: options.now ?? NOW,
+    watchedSince: (options.now ?? NOW) - (options.watchedMs ?? 86_400_000),
     operation: anOperation({ ...options, status: { applied: told, ...options.status } }),
     store: {
       material: stage === 'Pending' ? undefined : material(targets),

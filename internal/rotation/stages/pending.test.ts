@@ -52,8 +52,8 @@ describe('Pending', () => {
 
   it("sends nothing with another one's record until nothing of that one can still land", () => {
     const store = { material: material(['talos']), adoptedFrom: 'uid-of-before' };
-    const young = (seconds: number) => {
-      const observation = anObservation({ stage: 'Pending', targets: ['talos'], store });
+    const young = (seconds: number, watchedMs = 90_000) => {
+      const observation = anObservation({ stage: 'Pending', targets: ['talos'], store, watchedMs });
       const { operation } = observation;
       return decide({
         ...observation,
@@ -69,6 +69,8 @@ describe('Pending', () => {
       recheckAfterMs: 1000,
     });
     expect(young(90)).toMatchObject({ kind: 'act' });
+    // Begun by somebody whose clock is behind.
+    expect(young(3_600, 89_000)).toMatchObject({ kind: 'wait', recheckAfterMs: 1000 });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import type { CaStage } from '../../../api/v1alpha1/index.ts';
-import { type Context, elapsedSince, firstBlocker, isKnown } from '../context.ts';
+import { type Context, firstBlocker, isKnown, waitedSince } from '../context.ts';
 import { blockedBy, type Decision, waitOut } from '../decision.ts';
 import { certificatesPass } from '../gates/certificates-pass.ts';
 import { gatesOfStart } from '../gates/index.ts';
@@ -52,7 +52,7 @@ function adopted(context: Context): Decision | undefined {
   if (store.adoptedFrom === undefined) return undefined;
   const blocker = firstBlocker(gatesOfStart(context), context);
   if (blocker !== undefined) return hold(context, blocker);
-  const left = ADOPTION_MS - elapsedSince(context, operation.metadata.creationTimestamp);
+  const left = ADOPTION_MS - waitedSince(context, operation.metadata.creationTimestamp);
   if (left <= 0) return undefined;
   const message = `going on with the record of operation ${store.adoptedFrom}, which is gone; waiting until nothing of it can still land`;
   return waitOut({ reason: 'NotQuiescent', message }, left);

@@ -28,9 +28,7 @@ export const MORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a call of another process is over by the clock of this one',
     row: 'C2 H2',
-    edits: [
-      edit('internal/controller/observe.ts', 'memory.calls.waitedFor(input.operation, begun)', 'input.operation'),
-    ],
+    edits: [edit('internal/rotation/quiescence.ts', 'watchedSince + CALL_DEADLINE_MS', '0')],
     // A process dies with the call under way; the next one has a clock that is an hour ahead.
     scenarios: [
       ...[1_000, 3_000, 5_000].map((at) => ({ topology: '1+0', call: 12, at })),
