@@ -46,16 +46,14 @@ export interface MachineInput {
 export async function observeMachine(input: MachineInput): Promise<MachineObservation> {
   const { session, machine } = input;
   const isPlane = machine.role === 'controlplane';
-  const [talos, apiServer] = await Promise.all([
-    readingOf(() => session.talos(machine, (client) => readTalos(client, input))),
-    isPlane ? readingOf(() => session.kube(machine, readHealth)) : undefined,
-  ]);
+  const talos = await readingOf(() => session.talos(machine, (client) => readTalos(client, input)));
   return {
     name: machine.name,
     address: machine.address,
     role: machine.role,
     talos,
-    ...(apiServer === undefined ? {} : { apiServer }),
+    // Asked after it was seen which one runs: before, the one that is about to end would answer for the new one.
+    ...(isPlane ? { apiServer: talos.known ? await readingOf(() => session.kube(machine, readHealth)) : talos } : {}),
     node: { known: true, value: machine.node === undefined ? undefined : toNode(machine.node, input) },
   };
 }
@@ -130,10 +128,14 @@ async function readPlane(client: TalosMachine): Promise<Required<Pick<TalosReadi
   return { etcd, apiServers };
 }
 
+/** Name of the static pod before the name of the Node; clusters that are hosted on this one have containers of the same name. */
+const API_SERVER_POD = 'kube-system/kube-apiserver-';
+
 /** Container ids of the kube-apiservers that run on a control plane; two while the one of before is still ending. */
 export async function runningApiServers(client: TalosMachine): Promise<string[]> {
   return (await client.containers())
-    .filter(({ name, sandbox, status }) => name === 'kube-apiserver' && !sandbox && status === 'CONTAINER_RUNNING')
+    .filter(({ podId, name }) => podId.startsWith(API_SERVER_POD) && name === 'kube-apiserver')
+    .filter(({ sandbox, status }) => !sandbox && status === 'CONTAINER_RUNNING')
     .map(({ id }) => id.split(':').at(-1) ?? id);
 }
 

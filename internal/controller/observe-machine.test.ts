@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
+import { Secret } from '../../pkg/pki/index.ts';
+import type { ContainerStatus, TalosMachine } from '../../pkg/talos/index.ts';
+import { TalosError } from '../../pkg/talos/index.ts';
+import { aBundleDocument } from '../../test/builders/bundle.ts';
+import { type MachineInput, observeMachine, runningApiServers } from './observe-machine.ts';
+
+/** A container of the CRI as Talos shows it. */
+function aContainer(pod: string, name: string, overrides: Partial<ContainerStatus> = {}): ContainerStatus {
+  const id = `${pod}:${name}:0123456789ab`;
+  return { id, podId: pod, name, image: name, pid: 7, status: 'CONTAINER_RUNNING', sandbox: false, ...overrides };
+}
+
+describe('the kube-apiservers that run on a control plane', () => {
+  it('are those of the static pod, and none of a cluster that is hosted on this one', async () => {
+    const containers = async () => [
+      aContainer('tenant-a/tenant-a-7c9d', 'kube-apiserver', {
+        id: 'tenant-a/tenant-a-7c9d:kube-apiserver:eeeeeeeeeeee',
+      }),
+      aContainer('kube-system/kube-apiserver-cp1', 'kube-apiserver'),
+      aContainer('kube-system/kube-apiserver-cp1', 'kube-apiserver', { status: 'CONTAINER_EXITED', id: 'x:y:before' }),
+      aContainer('kube-system/kube-apiserver-cp1', 'kube-apiserver-cp1', { sandbox: true }),
+      aContainer('kube-system/kube-scheduler-cp1', 'kube-scheduler'),
+    ];
+
+    expect(await runningApiServers({ containers } as unknown as TalosMachine)).toEqual(['0123456789ab']);
+  });
+});
+
+const READY = '[+]ping ok\nreadyz check passed\n';
+const NOT_READY = '[-]etcd failed: reason withheld\nreadyz check failed\n';
+
+/** A control plane whose kube-apiserver of before ends, and whose new one begins, while its Talos API answers. */
+async function lookAt(talos: 'answers' | 'is away') {
+  const asked: string[] = [];
+  let isNew = false;
+  const client = {
+    version: async () => ({ tag: 'v1.14.1' }),
+    bootId: async () => 'boot-1',
+    configuration: async () => ({ config: Secret.of('machine-config', 'config'), version: 1n }),
+    readFile: async () => Buffer.from('config'),
+    services: async () => [],
+    get: async () => undefined,
+    etcd: { status: async () => ({ errors: [] }), members: async () => [], alarms: async () => [] },
+    containers: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      isNew = true;
+      return [aContainer('kube-system/kube-apiserver-cp1', 'kube-apiserver')];
+    },
+  };
+  const request = async ({ path }: { readonly path: string }) => {
+    asked.push(path);
+    return isNew ? NOT_READY : READY;
+  };
+  const away = new TalosError({
+    kind: 'unreachable',
+    machine: 'cp1',
+    call: 'Version',
+    outcome: 'not-done',
+    detail: 'gone',
+  });
+  const input = {
+    session: {
+      talos: (_machine: unknown, work: (machine: unknown) => unknown) =>
+        talos === 'answers' ? work(client) : Promise.reject(away),
+      kube: (_machine: unknown, work: (kube: unknown) => unknown) => work({ request }),
+    },
+    state: { bundle: (await aBundleDocument()).bundle, previous: undefined, record: undefined },
+    machine: { name: 'cp1', address: '10.0.0.1', role: 'controlplane', node: undefined },
+    configs: {
+      read: () => ({
+        digest: 'd',
+        standing: Object.fromEntries(CA_TARGETS.map((each) => [each, { stage: 'Before' }])),
+      }),
+    },
+    replaced: new Map(),
+    owners: [],
+    now: 0,
+  } as unknown as MachineInput;
+  return { asked, seen: await observeMachine(input) };
+}
+
+describe('one look at a control plane', () => {
+  it('asks whether its kube-apiserver is ready after it has seen which one runs: the answer is that one’s', async () => {
+    const { seen } = await lookAt('answers');
+
+    expect(seen.talos.known && seen.talos.value.apiServers).toEqual(['0123456789ab']);
+    expect(seen.apiServer).toEqual({ known: true, value: { ready: false, message: 'failing: etcd' } });
+  });
+
+  it('does not wait for the kube-apiserver of a machine whose Talos API does not answer', async () => {
+    const { seen, asked } = await lookAt('is away');
+
+    expect(seen.apiServer).toEqual({ known: false, why: 'unreachable', message: 'unreachable: Version on cp1: gone' });
+    expect(asked).toEqual([]);
+  });
+});
