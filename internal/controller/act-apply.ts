@@ -19,6 +19,30 @@ export async function applyConfig(
   machine: ListedMachine,
   { stage, targets }: { readonly stage: RenderStage; readonly targets?: readonly CaTarget[] },
 ): Promise<void> {
+  refuseOtherKept(actor, machine);
+  return bringTo(actor, machine, { stage, targets });
+}
+
+/**
+ * A configuration that was staged, or the one to which a machine goes back after a trial, is the only
+ * copy of somebody's edit: an apply writes over the one, and makes the tried one last (docs/reference/talos-observed.md).
+ */
+function refuseOtherKept(actor: Actor, machine: ListedMachine): void {
+  const seen = actor.observed.observation.machines.find((each) => each.name === machine.name);
+  if (seen?.talos.known !== true) return;
+  const { keptDigest, configDigest } = seen.talos.value;
+  if (keptDigest === undefined || keptDigest === configDigest) return;
+  throw new EffectRefusedError(
+    `${machine.name} keeps another configuration for its next boot than the one that it runs: somebody staged one, or tries one; ` +
+      'nothing was sent. Reboot it, wait for the trial to end, or apply the one that is wanted',
+  );
+}
+
+async function bringTo(
+  actor: Actor,
+  machine: ListedMachine,
+  { stage, targets }: { readonly stage: RenderStage; readonly targets?: readonly CaTarget[] | undefined },
+): Promise<void> {
   const changes = changesOf(actor.observed.state).filter(({ target }) => targets?.includes(target) ?? true);
   await changeConfig(actor, machine, (before, talosVersion) => actor.render(before, changes, stage, { talosVersion }));
 }
@@ -28,7 +52,7 @@ export async function applyConfig(
  * last stage of the opposite rotation: what was new is dropped, what was old stays.
  */
 export async function revertConfig(actor: Actor, machine: ListedMachine, to: 'Accepting' | 'Before'): Promise<void> {
-  if (to === 'Accepting') return applyConfig(actor, machine, { stage: 'Accepting' });
+  if (to === 'Accepting') return bringTo(actor, machine, { stage: 'Accepting' });
   const opposite = changesOf(actor.observed.state).map((change) => ({ ...change, old: change.new, new: change.old }));
   return changeConfig(actor, machine, (before, talosVersion) =>
     actor.render(before, opposite, 'Dropping', { talosVersion }),
@@ -80,6 +104,12 @@ export function timeLeft(actor: Actor, machine: string): number {
       `this host stood still for ${Math.round(sleptMs / 1_000)} s, or its clock was set, since ${machine} was observed; nothing was sent`,
     );
   }
+  const ageMs = now - actor.observed.startedAt;
+  if (ageMs > OLDEST_LOOK_MS) {
+    throw new EffectRefusedError(
+      `what was seen before ${machine} is to be changed is ${Math.round(ageMs / 1_000)} s old, because a machine or an API server was slow, or this process stood still; nothing was sent`,
+    );
+  }
   const left = actor.deadline - now;
   if (left < LEAST_TIME_MS) throw new EffectRefusedError(`${machine} took too long to answer; nothing was sent`);
   return left;
@@ -87,6 +117,12 @@ export function timeLeft(actor: Actor, machine: string): number {
 
 /** A clock that is corrected by less is no sleep. */
 const LONGEST_SLEEP_MS = 5_000;
+
+/**
+ * A look at a cluster that is well takes a second or two. What began a minute ago (a file that was slow to read, a process
+ * that was stopped and continued) tells of an etcd that may have lost a member since.
+ */
+const OLDEST_LOOK_MS = 60_000;
 
 /** Less than this is no time for a call. */
 const LEAST_TIME_MS = 1_000;

@@ -34,6 +34,7 @@ function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0, took:
       machines,
       observation: { machines: machines.map(({ name }) => ({ name, talos: { known: true, value: talos } })) },
       aheadMs: 0,
+      startedAt: 0,
     },
     ports: { clock: { now: () => wallClock } },
     session: { talos: ({ name }: { name: string }, work: (client: unknown) => unknown) => work(clientOf(name)) },
@@ -141,6 +142,79 @@ describe('a drain', () => {
 
     await expect(act(actor, { kind: 'drain', machine: 'cp1' })).rejects.toThrow();
     expect(asked).toEqual(expected);
+  });
+});
+
+describe('a machine with a configuration that waits for its next boot', () => {
+  const effect = { kind: 'apply-config', machine: 'w1', stage: 'Accepting' } as const;
+
+  /** Somebody who acts on a worker that keeps this text for its next boot, and what was sent. */
+  function keeping(kept: string) {
+    const took: string[] = [];
+    const actor = anActor({ w1: 'ok' }, 0, took);
+    const [w1] = actor.observed.observation.machines;
+    const talos = { known: true, value: { ...(w1?.talos.known && w1.talos.value), keptDigest: digestOf(kept) } };
+    const observation = { ...actor.observed.observation, machines: [{ ...w1, talos }] };
+    return { took, actor: { ...actor, observed: { ...actor.observed, observation } } as unknown as Actor };
+  }
+
+  it('is sent nothing: an apply would overwrite what somebody staged, and make for good what somebody tries', async () => {
+    const { actor, took } = keeping('staged by somebody');
+
+    await expect(act(actor, effect)).rejects.toThrow(
+      'w1 keeps another configuration for its next boot than the one that it runs: somebody staged one, or tries one; ' +
+        'nothing was sent. Reboot it, wait for the trial to end, or apply the one that is wanted',
+    );
+    expect(took).toEqual([]);
+  });
+
+  it('is told where both are the same', async () => {
+    const { actor, took } = keeping('before');
+
+    await act(actor, effect);
+
+    expect(took).toEqual(['w1']);
+  });
+
+  it('gives the new CAs back all the same: whoever abandons a rotation must not be held by it', async () => {
+    const { actor, took } = keeping('staged by somebody');
+
+    await act(actor, { kind: 'revert-config', machine: 'w1', to: 'Before' });
+    await act(actor, { kind: 'revert-config', machine: 'w1', to: 'Accepting' });
+
+    expect(took).toEqual(['w1', 'w1']);
+  });
+});
+
+describe('a look that took long', () => {
+  const effect = { kind: 'apply-config', machine: 'w1', stage: 'Accepting' } as const;
+
+  /** The picture of a look that began so long ago. */
+  function seen(agoMs: number) {
+    const took: string[] = [];
+    const actor = anActor({ w1: 'ok' }, agoMs, took);
+    const observed = { ...actor.observed, startedAt: 0 };
+    return {
+      took,
+      actor: { ...actor, observed, deadline: agoMs + 30_000, time: { now: () => agoMs } } as unknown as Actor,
+    };
+  }
+
+  it('is no reason for a call: what it began with is old by then', async () => {
+    const { actor, took } = seen(60_001);
+
+    await expect(act(actor, effect)).rejects.toThrow(
+      'what was seen before w1 is to be changed is 60 s old, because a machine or an API server was slow, or this process stood still; nothing was sent',
+    );
+    expect(took).toEqual([]);
+  });
+
+  it('is one up to a minute', async () => {
+    const { actor, took } = seen(60_000);
+
+    await act(actor, effect);
+
+    expect(took).toEqual(['w1']);
   });
 });
 

@@ -50,12 +50,15 @@ export interface Observed {
   readonly machines: readonly ListedMachine[];
   /** How much the wall clock was ahead of the operation's time when the look began, milliseconds; below 0 where it was behind. */
   readonly aheadMs: number;
+  /** The operation's time when the look began: nothing in the picture is older. */
+  readonly startedAt: number;
 }
 
 /** Looks at the store and at every machine, each over its own APIs, and at what the next decision needs beyond that. */
 export async function observe(input: ObserveInput): Promise<Observed> {
   const { ports, session, memory, operation } = input;
-  const aheadMs = ports.clock.now() - memory.time.now(operation);
+  const startedAt = memory.time.now(operation);
+  const aheadMs = ports.clock.now() - startedAt;
   const state = await ports.store.readState();
   const preferNew = isAtLeast(operation.status.stage, 'Issuing');
   session.use(await input.identities.talos(state, preferNew));
@@ -117,7 +120,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     ...(list.incomplete === undefined ? {} : { machinesIncomplete: list.incomplete }),
     ...(refusals === undefined ? {} : { refusals }),
   };
-  return { observation, state, machines: list.machines, aheadMs };
+  return { observation, state, machines: list.machines, aheadMs, startedAt };
 }
 
 /** Old credentials are tried last: some twenty handshakes a look are too many while the API servers still settle. */
