@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
 import type { SecretsBundle } from '../../pkg/bundle/index.ts';
 import { openMachineConfig, renderStage } from '../../pkg/machineconfig/index.ts';
@@ -25,6 +26,35 @@ async function issuing(role: 'controlplane' | 'worker', shape: 'legacy' | 'typed
   ]);
   const state = { bundle, previous: undefined, record: undefined };
   return { config: openMachineConfig(config, 'cp1'), text: config, state, before, after, replaced };
+}
+
+/** A worker that trusts what is in `acceptedCAs`: Talos asks for no `machine.ca` there, and 1.14 writes a list alone for Kubernetes. */
+async function workerWithList(target: 'talos' | 'kubernetes', accepts: 'both' | 'other') {
+  const [ours, theirs] = await Promise.all([someMaterial('key1'), someMaterial('key2')]);
+  const [our, other] = [ours[target].certificate, theirs[target].certificate];
+  const certificates = accepts === 'both' ? [other, our] : [other];
+  const document = parseAllDocuments(aMachineConfig({ material: ours, role: 'worker', shape: 'typed' }));
+  for (const each of document) {
+    if (target === 'talos' && each.has('machine')) {
+      each.deleteIn(['machine', 'ca']);
+      each.setIn(
+        ['machine', 'acceptedCAs'],
+        certificates.map(({ pem }) => ({ crt: Buffer.from(pem).toString('base64') })),
+      );
+    }
+    if (target === 'kubernetes' && each.get('kind') === 'KubeAPIServerCAConfig') {
+      each.setIn(
+        ['acceptedCAs'],
+        certificates.map(({ pem }) => pem),
+      );
+    }
+  }
+  return {
+    config: openMachineConfig(document.map(String).join(''), 'w1'),
+    state: { bundle: { ...(await aBundleDocument()).bundle, ...ours }, previous: undefined, record: undefined },
+    ours: our.fingerprint.slice(0, 12),
+    other: other.fingerprint.slice(0, 12),
+  };
 }
 
 describe('a configuration outside of a rotation', () => {
@@ -62,6 +92,27 @@ describe('a configuration outside of a rotation', () => {
 
     expect(standingOf(worker, { state, replaced }).talos).toEqual({ stage: 'Before' });
   });
+
+  it.each(['talos', 'kubernetes'] as const)(
+    'may accept others beside the %s CA on a worker that has a list alone',
+    async (target) => {
+      const { config, state } = await workerWithList(target, 'both');
+
+      expect(standingOf(config, { state, replaced: NOTHING })[target]).toEqual({ stage: 'Before' });
+    },
+  );
+
+  it.each(['talos', 'kubernetes'] as const)(
+    'is another cluster’s where a list does not hold the %s CA',
+    async (target) => {
+      const { config, state, other, ours } = await workerWithList(target, 'other');
+
+      expect(standingOf(config, { state, replaced: NOTHING })[target]).toEqual({
+        stage: 'Foreign',
+        why: `the configuration holds ${other}; the bundle holds ${ours}`,
+      });
+    },
+  );
 
   it('is read anew when another operation is over', async () => {
     const { text, state, replaced } = await issuing('controlplane', 'typed');
