@@ -111,7 +111,13 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
         guarded('ServiceList', () => ['etcd', 'kubelet'].map((id) => ({ id, state: 'Running', healthy: true }))),
       containers: () =>
         guarded('Containers', () => [
-          { id: 'container-1', name: 'kube-apiserver', sandbox: false, status: 'CONTAINER_RUNNING' },
+          {
+            id: 'container-1',
+            name: 'kube-apiserver',
+            podId: 'kube-system/kube-apiserver-cp1',
+            sandbox: false,
+            status: 'CONTAINER_RUNNING',
+          },
         ]),
       get: (kind: { readonly type: string }) => guarded('Get', () => resource(kind)),
       kubeconfig: () =>
