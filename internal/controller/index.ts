@@ -6,6 +6,7 @@ export { createConnections } from './connections.ts';
 export { createIdentities } from './identities.ts';
 export { type ListedMachine, listMachines } from './machines.ts';
 export { createMemory, observe } from './observe.ts';
+export { parseOwner } from './observe-kubernetes.ts';
 export { runningApiServers } from './observe-machine.ts';
 export { type UnreachableEndpoint, unreachableEndpoints } from './observe-refusals.ts';
 export type {

@@ -20,6 +20,7 @@ export { type CordonRequest, type CordonResult, cordonNode, type UncordonResult,
 export { listSigningRequests, type SigningRequest } from './csrs.ts';
 export { drainRound, type HeldPod } from './drain.ts';
 export { type DrainPlan, type EvictedPod, planDrain, type StayingPod } from './drain-plan.ts';
+export { withDryRun } from './dry-run.ts';
 export {
   isKubeError,
   isTransientForHandoff,

@@ -33,7 +33,11 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
     DIRECTORY_OPTION,
     { flags: '-y, --yes', summary: 'do not ask before starting' },
     { flags: '--follow', summary: 'stay until the end; with --yes the new credentials are taken without asking' },
-    { flags: '--dry-run', summary: 'read everything, have every machine check what it would be given, change nothing' },
+    {
+      flags: '--dry-run',
+      summary:
+        'read everything, have every machine and an API server check what they would be asked for, change nothing',
+    },
     {
       flags: '--restart-workloads',
       summary: 'restart workloads that started with the old Kubernetes CA, a few at a time',

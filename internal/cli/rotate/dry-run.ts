@@ -7,6 +7,7 @@ import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
+import { checkKubernetes, type KubeDryRunResult, kubeDryRunText } from './dry-run-kubernetes.ts';
 import { lookAtPlan } from './plan.ts';
 import type { RotateRequest } from './request.ts';
 
@@ -29,8 +30,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Shows the plan and lets every machine check the configuration of every stage,
- * without changing anything. The certificate authorities are made for this, live
+ * Shows the plan and lets every machine check the configuration of every stage, and
+ * an API server what Kubernetes will be asked for, without changing anything. The certificate authorities are made for this, live
  * in memory alone and are part of what is checked; nothing is ever contacted with
  * credentials of theirs.
  */
@@ -52,8 +53,10 @@ export async function dryRun(
     ),
   );
   const results: DryRunResult[] = [];
+  let kubernetes: KubeDryRunResult[] = [];
   if (plan.blocked === undefined && record === undefined) {
     for (const machine of await view.machines()) results.push(...(await checkMachine(view, machine, changes)));
+    kubernetes = await checkKubernetes({ view, request: plan.request, plan: plan.value, now });
   }
   const lines = results.map(
     ({ machine, stage, changes: differs, warnings }) =>
@@ -64,8 +67,8 @@ export async function dryRun(
     record === undefined ? [] : ['the rotation has begun: machines were not asked about its configurations'];
   const blocked = plan.blocked === undefined ? [] : [`a rotation would not start: ${plan.blocked.message}`];
   await output.result(
-    { plan: plan.value, blocked: plan.blocked ?? null, dryRun: results },
-    [...lines, ...begun, ...blocked, 'dry run: nothing was changed'].join('\n'),
+    { plan: plan.value, blocked: plan.blocked ?? null, dryRun: results, kubernetes },
+    [...lines, ...kubernetes.map(kubeDryRunText), ...begun, ...blocked, 'dry run: nothing was changed'].join('\n'),
   );
   return 'ok';
 }
