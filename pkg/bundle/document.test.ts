@@ -104,6 +104,16 @@ describe('a bundle that talosctl gen secrets made', () => {
   });
 });
 
+describe('the token of trustd', () => {
+  it('may be any text: machines compare it and nothing more, and talosctl takes what people have chosen', async () => {
+    const text = fixture().replace(/ {4}token: .*/, '    token: Correct-Horse_battery.staple');
+
+    const { bundle } = await open(text);
+
+    expect(bundle.trustdToken.expose()).toBe('Correct-Horse_battery.staple');
+  });
+});
+
 describe('replacing', () => {
   it('changes the two values of a CA and nothing else', async () => {
     const etcd = await aNewCa('etcd');

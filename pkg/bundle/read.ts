@@ -6,7 +6,7 @@ import { readCa, readServiceAccountKey } from './material.ts';
 import { maskedValue, type Value } from './source.ts';
 import { decodeBase64, optionalValue, requiredValue } from './values.ts';
 
-/** Talos's tokens: `abcdef.0123456789abcdef` (pkg/machinery/config/generate/secrets/utils.go). */
+/** Kubernetes' bootstrap tokens: `abcdef.0123456789abcdef`. Talos makes trustd's alike, and takes any text for it. */
 const TOKEN = /^[0-9a-z]{6}\.[0-9a-z]{16}$/;
 
 /** Reads and checks every value of a bundle. Errors: {@link BundleError} at the first value that is not right. */
@@ -17,8 +17,8 @@ export function readBundle(place: BundlePlace): SecretsBundle {
   const aescbc = encryptionSecret(place, layout.aescbc);
   const clusterId = requiredValue(place, layout.clusterId).text;
   const clusterSecret = readClusterSecret(place);
-  const bootstrapToken = token(place, layout.bootstrapToken);
-  const trustdToken = token(place, layout.trustdToken);
+  const bootstrapToken = readBootstrapToken(place);
+  const trustdToken = Secret.of('token', requiredValue(place, layout.trustdToken).text);
   if (secretbox === undefined && aescbc === undefined) requiredValue(place, layout.secretbox);
   return {
     clusterId,
@@ -42,8 +42,8 @@ function readClusterSecret(place: BundlePlace): Secret<'cluster-secret'> {
   return Secret.of('cluster-secret', value.text);
 }
 
-function token(place: BundlePlace, field: FieldPath): Secret<'token'> {
-  const value = requiredValue(place, field);
+function readBootstrapToken(place: BundlePlace): Secret<'token'> {
+  const value = requiredValue(place, place.layout.bootstrapToken);
   if (!TOKEN.test(value.text)) {
     throw failAt(place, value)('is no token; expected 6 and 16 lower-case letters and digits with a dot between');
   }

@@ -75,10 +75,10 @@ describe('a bundle is refused, with file, line and field', () => {
       'secrets.yaml:3: cluster.secret: is base64 of 3 bytes; expected 32',
     ],
     [
-      'a bad token',
-      () => fixture().replace('rlpjk1.', 'RLPJK1.'),
+      'a bad bootstrap token, which Kubernetes would not take',
+      () => fixture().replace('9dpklt.', '9DPKLT.'),
       'malformed',
-      'secrets.yaml:8: trustdinfo.token: is no token; expected 6 and 16 lower-case letters and digits with a dot between',
+      'secrets.yaml:5: secrets.bootstraptoken: is no token; expected 6 and 16 lower-case letters and digits with a dot between',
     ],
     [
       'a key that is not base64',
