@@ -75,6 +75,22 @@ describe('pictureOf', () => {
     );
   });
 
+  it('knows before the record what is to be replaced, and so how much there is to do', () => {
+    const pending = look({ stage: 'Pending', targets: ['etcd'], status: { targets: [] } });
+
+    const picture = pictureOf({
+      ...pending,
+      observation: { ...pending.observation, store: { ...pending.observation.store, material: undefined } },
+    });
+
+    assert.deepEqual(picture.targets, ['etcd']);
+    assert.deepEqual(
+      picture.stages.map(({ stage }) => stage),
+      ['Accepting', 'Issuing', 'Dropping', 'Finalizing'],
+    );
+    assert.deepEqual(remaining(picture), { plane: 9, worker: 0, roll: 6 });
+  });
+
   it('has no hand-off when nothing changes for the operator', () => {
     const { stages } = pictureOf(look({ stage: 'Issuing', targets: ['etcd', 'kubernetes-aggregator'] }));
 

@@ -1,4 +1,5 @@
 import type { CaStage, CaTarget, Reason, TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { targetsOf } from '../../rotation/decide.ts';
 import type { Decision } from '../../rotation/decision.ts';
 import { CONFIG_STAGES, configStageOf, type MachineObservation, type Observation } from '../../rotation/observation.ts';
 
@@ -57,10 +58,13 @@ export interface Look {
 /** Draws one look. */
 export function pictureOf({ operation, observation, decision }: Look): Picture {
   const { status } = operation;
+  // In Pending the status names none yet; how long it takes depends on them from the first line on.
+  const { targets: frozen } = status.caRotation;
+  const targets = frozen.length > 0 ? frozen : targetsOf({ operation, store: observation.store });
   return {
     operation: operation.metadata.name,
-    targets: status.caRotation.targets,
-    stages: stageMarks(operation),
+    targets,
+    stages: stageMarks(status.stage, targets),
     rows: observation.machines.map((machine) => rowOf(machine, { operation, decision })),
     reason: decision.reason,
     message: decision.message,
@@ -70,11 +74,10 @@ export function pictureOf({ operation, observation, decision }: Look): Picture {
 
 const ORDER = ['Accepting', 'AwaitingCredentials', 'Issuing', 'Dropping', 'Finalizing'] as const;
 
-function stageMarks({ status }: TalosOperation): StageMark[] {
-  const { targets } = status.caRotation;
-  const handsOff = targets.length === 0 || targets.includes('talos') || targets.includes('kubernetes');
+function stageMarks(current: CaStage, targets: readonly CaTarget[]): StageMark[] {
+  const handsOff = targets.includes('talos') || targets.includes('kubernetes');
   const stages = ORDER.filter((stage) => stage !== 'AwaitingCredentials' || handsOff);
-  const at = status.stage === 'Done' ? ORDER.length : ORDER.indexOf(status.stage as (typeof ORDER)[number]);
+  const at = current === 'Done' ? ORDER.length : ORDER.indexOf(current as (typeof ORDER)[number]);
   return stages.map((stage) => {
     const index = ORDER.indexOf(stage);
     return { stage, state: index < at ? 'done' : index === at ? 'current' : 'todo' };
