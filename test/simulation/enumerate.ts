@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { CHECKERS, createMint, run } from '../../internal/simulator/index.ts';
-import { COMPLETE, enumeration, type Part, type Shard, shareOf } from './enumeration.ts';
+import { enumeration, type Part, partsOf, type Shard, shareOf } from './enumeration.ts';
 import { failuresOf } from './verdict.ts';
 
 /** What came of an enumeration, or of one process's share of it. */
@@ -92,7 +92,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     options: {
       seed: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '3600' },
-      /** Share of the complete enumeration, from 0 to 1. */
+      /** All of these topologies instead of the complete enumeration, as in `1+1,5+0`. */
+      topology: { type: 'string' },
+      /** Share of the plans, from 0 to 1. */
       share: { type: 'string', default: '1' },
       processes: { type: 'string', default: String(availableParallelism()) },
       shard: { type: 'string' },
@@ -109,7 +111,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   } else {
     const score = await enumerateAll(
       {
-        parts: shareOf(COMPLETE, Number(values.share)),
+        parts: shareOf(partsOf(values.topology), Number(values.share)),
         seed: Number(values.seed),
         seconds: Number(values.seconds),
       },

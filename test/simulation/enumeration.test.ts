@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMint } from '../../internal/simulator/index.ts';
-import { enumeration } from './enumeration.ts';
+import { COMPLETE, enumeration, partsOf } from './enumeration.ts';
 
 describe('the enumeration', () => {
   it('gives every plan to exactly one process, and the same plans for the same seed', async () => {
@@ -18,5 +18,15 @@ describe('the enumeration', () => {
 
     expect(whole.length).toBeGreaterThan(10);
     expect(halves.toSorted()).toEqual(whole.toSorted());
+  });
+
+  it('takes all of a topology that is asked for by name, its pairs of reboots included', () => {
+    expect(partsOf('1+1,5+0')).toEqual([
+      { topology: '1+1', share: 1, of: 'calls' },
+      { topology: '5+0', share: 1, of: 'calls' },
+      { topology: '5+0', share: 1, of: 'reboots', targets: [['etcd']] },
+    ]);
+    expect(partsOf(undefined)).toBe(COMPLETE);
+    expect(() => partsOf('1+1,2+0')).toThrow('--topology: found "2+0"; expected some of 1+0, 1+1, 3+0, 3+2, 5+0');
   });
 });

@@ -30,6 +30,23 @@ export const COMPLETE: readonly Part[] = [
   { topology: '3+0', share: 1, of: 'reboots', targets: [['etcd']] },
 ];
 
+/** All of every topology of the catalogue, of which a release goes through a part: hours of processor time. */
+const EVERYTHING: readonly Part[] = [
+  ...['1+0', '1+1', '3+0', '3+2', '5+0'].map((topology): Part => ({ topology, share: 1, of: 'calls' })),
+  ...['3+0', '3+2', '5+0'].map((topology): Part => ({ topology, share: 1, of: 'reboots', targets: [['etcd']] })),
+];
+
+/** What is gone through for these topologies, as in `1+1,5+0`; without any, what a release asks for. */
+export function partsOf(topologies: string | undefined): readonly Part[] {
+  if (topologies === undefined) return COMPLETE;
+  return topologies.split(',').flatMap((topology) => {
+    const parts = EVERYTHING.filter((part) => part.topology === topology);
+    if (parts.length > 0) return parts;
+    const known = [...new Set(EVERYTHING.map((part) => part.topology))].join(', ');
+    throw new Error(`--topology: found "${topology}"; expected some of ${known}`);
+  });
+}
+
 /** What every change goes through: the same plans, a share of each part. */
 export function shareOf(parts: readonly Part[], share: number): readonly Part[] {
   return parts.map((part) => ({ ...part, share: part.share * share }));
