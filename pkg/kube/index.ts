@@ -40,6 +40,7 @@ export {
   type LeaseName,
   type LeaseSpec,
   listNodeHeartbeats,
+  type NodeHeartbeat,
   readLease,
   updateLease,
 } from './leases.ts';

@@ -115,17 +115,29 @@ export async function deleteLease(client: KubeClient, current: Lease, options: C
   }
 }
 
-/** When each node's kubelet renewed its Lease last (every 10 s by default), by node name. */
+/** What the Lease of a node says. */
+export interface NodeHeartbeat {
+  /** When its kubelet renewed it last: every 10 s by default, in general each time a quarter of its duration is over. */
+  readonly renewedAt: number | undefined;
+  readonly durationMs: number | undefined;
+}
+
+/** The Lease of each node, by node name. */
 export async function listNodeHeartbeats(
   client: KubeClient,
   options: CallOptions = {},
-): Promise<ReadonlyMap<string, number | undefined>> {
+): Promise<ReadonlyMap<string, NodeHeartbeat>> {
   const { items } = await listAll<LeaseObject>(client, {
     path: NODE_LEASES,
     doing: 'list the Leases of the nodes',
     ...options,
   });
-  return new Map(items.map((item) => [item.metadata.name, parseTime(item.spec?.renewTime)]));
+  return new Map(
+    items.map((item) => {
+      const { renewedAt, durationMs } = toLease(item);
+      return [item.metadata.name, { renewedAt, durationMs }];
+    }),
+  );
 }
 
 const NODE_LEASES = pathOf(...GROUP, 'kube-node-lease', 'leases');

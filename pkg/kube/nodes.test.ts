@@ -11,7 +11,7 @@ describe('the list of nodes', () => {
       answer: ({ path }) => ({
         json: {
           items: path.endsWith('/leases')
-            ? [aNodeLease('b', '2026-11-05T11:59:55.500000Z')]
+            ? [aNodeLease('b', '2026-11-05T11:59:55.500000Z', 120)]
             : [
                 aNode('b', { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }),
                 aNode('a', {
@@ -33,6 +33,7 @@ describe('the list of nodes', () => {
         ready: 'True',
         heartbeatAt: NOON - 60_000,
         leaseRenewedAt: NOON - 4_500,
+        leaseDurationMs: 120_000,
         unschedulable: false,
         isControlPlane: true,
         internalIps: ['10.5.0.2'],
@@ -68,6 +69,18 @@ describe('a node that says Ready', () => {
     expect(whyNotReady(ready(NOON - 31_000), { now: NOON })).toBe(
       'node cp-1 says Ready, but its kubelet renewed its Lease 31 s ago',
     );
+  });
+
+  it.each([
+    // A kubelet renews its Lease when a quarter of its duration is over.
+    [40, 25],
+    [20, 25],
+    [120, 75],
+  ])('is believed for as long as it takes to miss two renewals: a Lease of %i s, %i s', (durationS, untilS) => {
+    const node = toNodeView(aNode('cp-1'), NOON - untilS * 1_000, durationS * 1_000);
+
+    expect(whyNotReady(node, { now: NOON })).toBeUndefined();
+    expect(whyNotReady(node, { now: NOON + 1_000 })).toContain(`renewed its Lease ${untilS + 1} s ago`);
   });
 
   it('is not believed when it has not spoken since the boot that is waited for', () => {

@@ -19,6 +19,8 @@ export interface NodeView {
   readonly heartbeatAt: number | undefined;
   /** When the kubelet renewed its Lease last (every 10 s). */
   readonly leaseRenewedAt: number | undefined;
+  /** How long that Lease lasts: 40 s, unless the kubelet was told otherwise (`nodeLeaseDurationSeconds`). */
+  readonly leaseDurationMs: number | undefined;
   readonly unschedulable: boolean;
   /** Who of us cordoned it (`CORDONED_BY`), if one of us did. */
   readonly cordonedBy: string | undefined;
@@ -43,7 +45,10 @@ export async function listNodes(client: KubeClient, options: CallOptions = {}): 
     listNodeHeartbeats(client, options),
   ]);
   return nodes.items
-    .map((node) => toNodeView(node, heartbeats.get(node.metadata.name)))
+    .map((node) => {
+      const heartbeat = heartbeats.get(node.metadata.name);
+      return toNodeView(node, heartbeat?.renewedAt, heartbeat?.durationMs);
+    })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -63,7 +68,10 @@ export interface ReadinessBounds {
   readonly now: number;
   /** Signs of life before this count for nothing: the time of the boot, the loss or the restart that is waited out. */
   readonly since?: number | undefined;
-  /** A Lease older than this is no sign of life; 25,000 ms when absent: two renewals missed, well before the 40 s grace. */
+  /**
+   * A Lease older than this is no sign of life. When absent, five eighths of its duration, 25,000 ms at least: two renewals
+   * missed, well before the 40 s grace.
+   */
   readonly staleAfterMs?: number | undefined;
 }
 
@@ -83,7 +91,7 @@ export function whyNotReady(node: NodeView, bounds: ReadinessBounds): string | u
   const { leaseRenewedAt } = node;
   if (leaseRenewedAt === undefined) return `node ${name} says Ready, and its kubelet has no Lease`;
   const ageMs = bounds.now - leaseRenewedAt;
-  if (ageMs > (bounds.staleAfterMs ?? STALE_AFTER_MS)) {
+  if (ageMs > (bounds.staleAfterMs ?? Math.max(STALE_AFTER_MS, (node.leaseDurationMs ?? 0) * STALE_PART))) {
     return `node ${name} says Ready, but its kubelet renewed its Lease ${Math.round(ageMs / 1_000)} s ago`;
   }
   if (bounds.since !== undefined && leaseRenewedAt <= bounds.since) {
@@ -94,8 +102,11 @@ export function whyNotReady(node: NodeView, bounds: ReadinessBounds): string | u
 
 const STALE_AFTER_MS = 25_000;
 
-/** The view of one Node and its Lease's renewal time. */
-export function toNodeView(node: NodeObject, leaseRenewedAt: number | undefined): NodeView {
+/** A kubelet renews each time a quarter of the duration is over: half of it is two renewals, and some time for the second. */
+const STALE_PART = 0.625;
+
+/** The view of one Node, with the renewal time and the duration of its Lease. */
+export function toNodeView(node: NodeObject, leaseRenewedAt?: number, leaseDurationMs?: number): NodeView {
   const { metadata, spec, status } = node;
   const ready = status?.conditions?.find((condition) => condition.type === 'Ready');
   return {
@@ -108,6 +119,7 @@ export function toNodeView(node: NodeObject, leaseRenewedAt: number | undefined)
     readyMessage: ready?.message ?? '',
     heartbeatAt: parseTime(ready?.lastHeartbeatTime),
     leaseRenewedAt,
+    leaseDurationMs,
     unschedulable: spec.unschedulable === true,
     cordonedBy: metadata.annotations?.[CORDONED_BY],
     isControlPlane: metadata.labels?.['node-role.kubernetes.io/control-plane'] !== undefined,

@@ -22,8 +22,9 @@ export function aNode(name: string, overrides: { metadata?: object; spec?: objec
 }
 
 /** The Lease that a kubelet renews. */
-export function aNodeLease(name: string, renewTime: string): LeaseObject {
-  return { metadata: aMeta(name, { namespace: 'kube-node-lease' }), spec: { holderIdentity: name, renewTime } };
+export function aNodeLease(name: string, renewTime: string, leaseDurationSeconds = 40): LeaseObject {
+  const spec = { holderIdentity: name, leaseDurationSeconds, renewTime };
+  return { metadata: aMeta(name, { namespace: 'kube-node-lease' }), spec };
 }
 
 /** A running pod that mounts `kube-root-ca.crt`, started at noon, with the given controller. */
