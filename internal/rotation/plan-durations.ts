@@ -42,9 +42,11 @@ const SEEN: Durations = {
   workerMs: 5_000,
 };
 
-/** Measured durations, completed by the usual ones. */
+/** Measured durations, completed by the usual ones; of a reboot that was measured, the API is away for the usual part. */
 export function durationsOf(measured: Partial<Durations>): Durations {
-  return { ...SEEN, ...measured };
+  const { rebootMs = SEEN.rebootMs } = measured;
+  const apiServerAwayMs = Math.round((rebootMs * SEEN.apiServerAwayMs) / SEEN.rebootMs);
+  return { ...SEEN, apiServerAwayMs, ...measured };
 }
 
 /** From an apply to the proof of a control plane, ms. */

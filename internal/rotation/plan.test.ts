@@ -223,6 +223,10 @@ describe('the plan', () => {
       aboutMs: 129_000,
       unavailable: [{ times: 6, aboutMsEach: 12_000 }],
     });
+    // The API is away for two thirds of a reboot, as on real machines.
+    expect(planOf(observation, DEFAULT_SETTINGS, { rebootMs: 90_000 }).unavailable).toMatchObject([
+      { aboutMsEach: 60_000 },
+    ]);
   });
 
   it('says what is in the way of the start', () => {

@@ -21,14 +21,26 @@ export interface Estimator {
   look(picture: Picture, now: number): number;
 }
 
-/** An estimator that has measured nothing yet. `settleMs` is how long each of the two settles is watched. */
-export function createEstimator(settleMs: number = DEFAULT_SETTINGS.aggregatorSettleMs): Estimator {
+/** What is known before anything was measured in this run, in ms. */
+export interface KnownDurations {
+  /** How long each of the two settles is watched; the design's two minutes where it is absent. */
+  readonly settleMs?: number | undefined;
+  /** How long a control plane of this cluster took for its reboot before. */
+  readonly rebootMs?: number | undefined;
+}
+
+/** An estimator that has measured nothing yet. */
+export function createEstimator({
+  settleMs = DEFAULT_SETTINGS.aggregatorSettleMs,
+  rebootMs = TYPICAL_MS.roll,
+}: KnownDurations = {}): Estimator {
+  const typical = { ...TYPICAL_MS, roll: rebootMs };
   const measured: Record<Step, number[]> = { plane: [], worker: [], roll: [] };
   let before: { readonly counts: Record<Step, number>; readonly at: number } | undefined;
 
   function costOf(step: Step): number {
     const times = measured[step];
-    return times.length === 0 ? TYPICAL_MS[step] : times.reduce((sum, time) => sum + time, 0) / times.length;
+    return times.length === 0 ? typical[step] : times.reduce((sum, time) => sum + time, 0) / times.length;
   }
 
   function measure(counts: Record<Step, number>, now: number): void {

@@ -165,6 +165,16 @@ describe('the estimate', () => {
     assert.equal(after, 2 * 100_000 + 15_000);
   });
 
+  it('starts from what reboots of this cluster took before, and from the settles of this run', () => {
+    const rolled = pictureOf(aLook('', { controlPlanes: 1, workers: 0, targets: ['etcd', 'kubernetes-aggregator'] }));
+    const left = createEstimator().look(rolled, 0);
+
+    assert.equal(
+      createEstimator({ rebootMs: 90_000, settleMs: 2_000 }).look(rolled, 0) - left,
+      2 * 30_000 - 2 * 118_000,
+    );
+  });
+
   it('does not count the time that a person takes', () => {
     const estimator = createEstimator();
     estimator.look({ ...onePlane(0), reason: 'AwaitingCredentials' }, 0);

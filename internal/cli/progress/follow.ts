@@ -1,7 +1,7 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Clock } from '../../../pkg/clock/index.ts';
 import type { Output } from '../output.ts';
-import { createEstimator, type Estimator } from './estimate.ts';
+import { createEstimator, type Estimator, type KnownDurations } from './estimate.ts';
 import { type Look, type Picture, pictureOf } from './picture.ts';
 import { duration, renderPicture } from './render.ts';
 
@@ -15,8 +15,8 @@ export interface Progress {
 }
 
 /** A live picture on a terminal; lines, one for every news, everywhere else and with NO_COLOR. */
-export function createProgress(output: Output, clock: Clock, settleMs?: number): Progress {
-  const estimator = createEstimator(settleMs);
+export function createProgress(output: Output, clock: Clock, known?: KnownDurations): Progress {
+  const estimator = createEstimator(known);
   // NO_COLOR asks for plain text; a picture that is drawn over and over is not that.
   return output.color ? livePicture(output, clock, estimator) : plainLines(output, clock, estimator);
 }

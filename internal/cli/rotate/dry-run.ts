@@ -40,7 +40,7 @@ export async function dryRun(
   { view, request, store }: DryRunOptions,
 ): Promise<ExitName> {
   const now = environment.clock.now();
-  const plan = await lookAtPlan(view, request, now);
+  const plan = await lookAtPlan(view, request, { now, store });
   output.people.write(`${plan.text}\n`);
   const { bundle, record } = await store.readState();
   const changes = await Promise.all(

@@ -11,9 +11,11 @@ import { targetsOf } from '../../rotation/decide.ts';
 import { passesByItself } from '../../rotation/hold.ts';
 import type { Observation } from '../../rotation/observation.ts';
 import { type Plan, planOf } from '../../rotation/plan.ts';
+import type { EmbeddedStore } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import { draftOperation } from '../operations.ts';
+import { measuredDurations } from './measured.ts';
 import { planText } from './plan-text.ts';
 import { type RotateRequest, settingsOf, specOf } from './request.ts';
 
@@ -49,10 +51,14 @@ export interface LookedAtPlan {
  * Looks at the cluster and says what a rotation would do; only reads. Where the record of an operation that is gone was
  * left, it is about what that one began.
  */
-export async function lookAtPlan(view: ClusterView, asked: RotateRequest, now: number): Promise<LookedAtPlan> {
+export async function lookAtPlan(
+  view: ClusterView,
+  asked: RotateRequest,
+  { now, store }: { readonly now: number; readonly store: Pick<EmbeddedStore, 'readAudit'> },
+): Promise<LookedAtPlan> {
   const observation = await observeForPlan(view, asked, now);
   const request = withRecord(asked, observation);
-  const plan = planOf(observation, settingsOf(request));
+  const plan = planOf(observation, settingsOf(request), measuredDurations((await store.readAudit()).entries));
   const [{ warnings, podsToRestart }, closed] = await Promise.all([
     clientsOf(view, request.targets),
     closedPorts(view, observation.machines, request),

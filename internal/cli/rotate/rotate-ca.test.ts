@@ -252,6 +252,31 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     );
   });
 
+  it('plans with the time that reboots of this cluster took before', async () => {
+    using folder = aClusterFolder();
+    const { run } = await aCluster(folder);
+    const line = { operation: 'rotate-1', stage: 'Accepting', machine: 'cp1', message: '' };
+    const trail = [
+      { ...line, time: '2026-01-01T00:00:00.000Z', effect: 'reboot', phase: 'before' },
+      { ...line, time: '2026-01-01T00:01:30.000Z', effect: 'uncordon', phase: 'after', outcome: 'ok' },
+    ];
+    const outage = async (): Promise<string | undefined> => {
+      // Nobody confirms it: the plan is all that is done.
+      const { stdout } = await run(['cluster', 'rotate-ca', '--ca', 'etcd']);
+      return /while the only control plane reboots: .*/.exec(stdout)?.[0];
+    };
+
+    const before = await outage();
+    writeFileSync(join(folder.path, 'audit.jsonl'), trail.map((each) => `${JSON.stringify(each)}\n`).join(''), {
+      mode: 0o600,
+    });
+
+    assert.deepEqual(
+      [before, await outage()],
+      ['40 s', '1 min'].map((time) => `while the only control plane reboots: 2 times, about ${time} each`),
+    );
+  });
+
   it('refuses another name than the one that the machines say', async () => {
     using folder = aClusterFolder();
     const { run, machine } = await aCluster(folder);

@@ -103,7 +103,7 @@ async function start(
   const now = environment.clock.now();
   const settled = await settleLeftovers(store, now);
   if (settled !== undefined) output.say(`note: ${settled}`);
-  const plan = await lookAtPlan(view, request, now);
+  const plan = await lookAtPlan(view, request, { now, store });
   output.people.write(`${plan.text}\n`);
   if (plan.blocked !== undefined) throw new CliError('refused', plan.blocked.message, plan.blocked.advice);
   if (!request.yes) {

@@ -9,6 +9,7 @@ import type { CliEnvironment } from '../environment.ts';
 import { acknowledge, offerCredentials } from '../handoff/handoff.ts';
 import type { Output } from '../output.ts';
 import { createProgress, type Progress } from '../progress/follow.ts';
+import { measuredDurations } from './measured.ts';
 
 /** Everything that a run of an operation needs. */
 export interface RunContext {
@@ -40,7 +41,8 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
   const engine = createEngine({ ports: { clock, connections, store }, settings: context.settings });
-  const progress = createProgress(output, clock, context.settings.aggregatorSettleMs);
+  const { rebootMs } = measuredDurations((await store.readAudit()).entries);
+  const progress = createProgress(output, clock, { settleMs: context.settings.aggregatorSettleMs, rebootMs });
   let last: Reconciled | undefined;
   let isOffered = false;
   const onLeaving = (): void =>
