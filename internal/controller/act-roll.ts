@@ -51,15 +51,16 @@ export async function reboot(actor: Actor, machine: ListedMachine): Promise<void
   actor.session.forget(machine);
 }
 
-/** Lets pods back, if it was us who kept them off. */
+/** Lets storage and then pods back, if it was us who kept them off. */
 export async function uncordon(actor: Actor, machine: ListedMachine): Promise<void> {
   const node = nodeOf(machine);
+  // Storage first: a Node that is let back is not looked at again, so what failed after it would stay undone.
+  await actor.ports.evacuation?.readmit(machine.name);
   await viaOthers(actor, machine, async (client) => {
     for (const owner of ownersOf(actor.observed.state, actor.observed.observation.operation)) {
       await uncordonNode(client, { node, owner });
     }
   });
-  await actor.ports.evacuation?.readmit(machine.name);
 }
 
 function nodeOf(machine: ListedMachine): string {

@@ -105,6 +105,52 @@ describe('letting pods back when a rotation is abandoned', () => {
   });
 });
 
+describe('the evacuation of storage around a reboot', () => {
+  /** Somebody whose hook and API server write down what they are asked for, in order; `fails` is refused. */
+  function evacuating(fails?: string) {
+    const asked: string[] = [];
+    const ask = (what: string) => async () => {
+      asked.push(what);
+      if (what === fails) throw new Error(`volumes of cp1: ${what} was refused`);
+    };
+    const node = { metadata: { name: 'cp1', annotations: { 'ichor.maesh.dev/cordoned-by': 'us' } }, spec: {} };
+    const client = {
+      async request({ method, body }: { method: string; body?: { spec: { unschedulable: unknown } } }) {
+        if (method === 'PATCH') asked.push(body?.spec.unschedulable === true ? 'cordon' : 'uncordon');
+        return node;
+      },
+    };
+    const machine = { name: 'cp1', address: 'cp1', role: 'controlplane', node: undefined };
+    const actor = anActor({});
+    return {
+      asked,
+      actor: {
+        ...actor,
+        owner: 'us',
+        observed: { ...actor.observed, machines: [machine], observation: { operation: { metadata: { uid: 'us' } } } },
+        ports: { ...actor.ports, evacuation: { evacuate: ask('evacuate'), readmit: ask('readmit') } },
+        session: { kube: (_machine: unknown, work: (of: unknown) => unknown) => work(client) },
+      } as unknown as Actor,
+    };
+  }
+
+  it.each([
+    ['cordon', undefined, ['evacuate', 'cordon']],
+    ['cordon', 'evacuate', ['evacuate']],
+    ['uncordon', undefined, ['readmit', 'uncordon']],
+    // It stays cordoned, so the next look lets it back again.
+    ['uncordon', 'readmit', ['readmit']],
+  ] as const)('around a %s, where %s is refused', async (kind, fails, expected) => {
+    const { actor, asked } = evacuating(fails);
+
+    const done = act(actor, { kind, machine: 'cp1' });
+
+    if (fails === undefined) await done;
+    else await expect(done).rejects.toThrow(`volumes of cp1: ${fails} was refused`);
+    expect(asked).toEqual(expected);
+  });
+});
+
 describe('a drain', () => {
   /** Somebody whose API servers each take so long before they fail, and how often one was asked for pods. */
   function slowly(tookMs: number) {

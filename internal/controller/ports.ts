@@ -77,8 +77,13 @@ export interface Ports {
   readonly evacuation?: EvacuationHook;
 }
 
-/** The storage evacuation hook of the design: asked before the cordon, ended after the uncordon. */
+/**
+ * The storage evacuation hook of the design, around the reboot of a control plane. Both may be asked again for the same
+ * machine; whatever they throw keeps the next step away, and is said as what the operation waits for.
+ */
 export interface EvacuationHook {
+  /** Before the cordon. */
   evacuate(machine: string): Promise<void>;
+  /** When the machine is back and etcd whole, before pods are let back; also when the rotation is abandoned. */
   readmit(machine: string): Promise<void>;
 }
