@@ -43,7 +43,14 @@ export function createIdentities(clock: Clock, issue: IssueLeaf = issueLeaf): Id
       const authorities = talosAuthorities(state);
       const trust = authorities.map((ca) => ca.certificate);
       const ordered = preferNew ? [...authorities].reverse() : authorities;
-      return Promise.all(ordered.map(async (ca) => ({ trust, credentials: await credentialsOf(ca) })));
+      const made = await Promise.allSettled(
+        ordered.map(async (ca) => ({ trust, credentials: await credentialsOf(ca) })),
+      );
+      const identities = made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      // The old CA may expire on the way; from Issuing on the new one opens every door.
+      const failed = made.find((each) => each.status === 'rejected');
+      if (identities.length === 0 && failed !== undefined) throw failed.reason;
+      return identities;
     },
   };
 }

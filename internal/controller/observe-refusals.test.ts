@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { CertificateAndKey } from '../../pkg/pki/index.ts';
+import { type CertificateAndKey, issueLeaf } from '../../pkg/pki/index.ts';
 import type { TlsProbe } from '../../pkg/talos/index.ts';
 import { aBundleDocument } from '../../test/builders/bundle.ts';
-import { aCa, MADE_AT } from '../../test/builders/certificates.ts';
+import { aCa, anOddCertificate, MADE_AT } from '../../test/builders/certificates.ts';
+import type { IssueLeaf } from './identities.ts';
 import { observeRefusals, type RefusalInput } from './observe-refusals.ts';
 
 /** What apid (50000) and trustd (50001) of one control plane say to the old Talos CA. */
-async function said(found: { apid?: Partial<TlsProbe>; trustd?: Partial<TlsProbe> }, old?: CertificateAndKey) {
+async function said(
+  found: { apid?: Partial<TlsProbe>; trustd?: Partial<TlsProbe> },
+  old?: CertificateAndKey,
+  issue?: IssueLeaf,
+) {
   const { bundle } = await aBundleDocument();
   const ca = old ?? (await aCa('talos'));
   const next = await aCa('talos');
@@ -27,10 +32,24 @@ async function said(found: { apid?: Partial<TlsProbe>; trustd?: Partial<TlsProbe
       record: { targets: { talos: next } },
     },
     machines: [{ name: 'cp1', address: '10.0.0.1', role: 'controlplane' }],
-    issueLeaf: async () => ca,
+    issueLeaf: issue ?? (async () => ca),
   } as unknown as RefusalInput);
   return proofs.map(({ outcome, message }) => `${outcome}: ${message}`);
 }
+
+describe('the proof that old credentials are refused', () => {
+  it.each<[string, () => Promise<CertificateAndKey>]>([
+    ['has expired', () => aCa('talos', { now: MADE_AT - 20 * 365 * 86_400_000 })],
+    ['is no root', () => anOddCertificate({ issuer: 'CN=somebody else', isCa: true })],
+  ])('is made of an old CA that %s as well', async (_what, make) => {
+    const old = await make();
+
+    expect(await said({}, old, issueLeaf)).toEqual([
+      'refused: tlsv1 alert unknown ca',
+      'refused: UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    ]);
+  });
+});
 
 describe('what became of an old credential', () => {
   it('is refused where neither side knows the CA any more', async () => {

@@ -65,6 +65,8 @@ async function tryEverywhere(input: RefusalInput, change: CaChange): Promise<Ref
   const old = await input.issueLeaf(change.old, {
     ...trials.profile({ now: input.clock.now() }),
     validityMs: 3_600_000,
+    // Being expired or unfit may be why it was replaced: what it signs must be refused all the same.
+    anySigner: true,
   });
   const { connections, clock } = input;
   const runs = trials.where.flatMap((endpoint) =>

@@ -101,6 +101,15 @@ describe('issuing a leaf', () => {
     expect((await aLeaf(ca, { validityMs: 8_760 * HOUR })).certificate.notAfter).toBe(MADE_AT + 48 * HOUR);
   });
 
+  it('signs with any CA what is made to be refused, up to the end of that CA', async () => {
+    const expired = await aCa('talos', { now: MADE_AT - 20 * 365 * 86_400_000 });
+
+    const { certificate } = await aLeaf(expired, { anySigner: true });
+
+    expect(certificate.issuer).toBe(expired.certificate.subject);
+    expect(certificate.notAfter).toBe(expired.certificate.notAfter);
+  });
+
   it('signs nothing with a CA that the lint refuses', async () => {
     const expired = await aCa('etcd', { validityMs: HOUR });
     const later = MADE_AT + 2 * HOUR;

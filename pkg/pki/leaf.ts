@@ -25,6 +25,8 @@ export interface LeafProfile {
    * that begins this very second (siderolabs/talos#6462).
    */
   readonly backdateMs?: number;
+  /** Sign with a CA that {@link lintCa} refuses as well: for a certificate that is made to be refused. */
+  readonly anySigner?: boolean;
   /** The serial number; the system's generator unless given. */
   readonly random?: (bytes: number) => Uint8Array;
 }
@@ -36,10 +38,11 @@ const HOUR_MS = 3_600_000;
  * ECDSA CA), the authority key identifier copied from the CA, no subject key
  * identifier, no basic constraints.
  *
- * @throws {PkiError} `refused` when {@link lintCa} finds anything wrong with the CA; nothing is signed then.
+ * @throws {PkiError} `refused` when {@link lintCa} finds anything wrong with the CA, unless any may sign; nothing is
+ *   signed then.
  */
 export async function issueLeaf(ca: CertificateAndKey, profile: LeafProfile): Promise<CertificateAndKey> {
-  checkSigner(ca, profile.now);
+  if (profile.anySigner !== true) checkSigner(ca, profile.now);
   const key = await generatePrivateKey(leafAlgorithm(ca));
   return { certificate: await certify(ca, profile, key), key: writePrivateKey(key) };
 }
