@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
@@ -32,7 +33,7 @@ const READY = '[+]ping ok\nreadyz check passed\n';
 const NOT_READY = '[-]etcd failed: reason withheld\nreadyz check failed\n';
 
 /** A control plane whose kube-apiserver of before ends, and whose new one begins, while its Talos API answers. */
-async function lookAt(talos: 'answers' | 'is away') {
+async function lookAt(talos: 'answers' | 'is away', overrides: Partial<Record<keyof TalosMachine, unknown>> = {}) {
   const asked: string[] = [];
   let isNew = false;
   const client = {
@@ -48,6 +49,7 @@ async function lookAt(talos: 'answers' | 'is away') {
       isNew = true;
       return [aContainer('kube-system/kube-apiserver-cp1', 'kube-apiserver')];
     },
+    ...overrides,
   };
   const request = async ({ path }: { readonly path: string }) => {
     asked.push(path);
@@ -94,5 +96,35 @@ describe('one look at a control plane', () => {
 
     expect(seen.apiServer).toEqual({ known: false, why: 'unreachable', message: 'unreachable: Version on cp1: gone' });
     expect(asked).toEqual([]);
+  });
+});
+
+describe('the configuration that a machine keeps for its next boot', () => {
+  const failing = (kind: 'refused' | 'not-found' | 'unreachable') => async () => {
+    throw new TalosError({ kind, machine: 'cp1', call: 'a call', outcome: 'not-done', detail: 'no such file' });
+  };
+
+  /** What is seen where the machine shows no file, as one of metal with Talos 1.14 (it mounts STATE where nobody else looks). */
+  async function keptWithout(persistent: () => Promise<unknown>) {
+    const { seen } = await lookAt('answers', {
+      readFile: failing('refused'),
+      configuration: async (which: string) =>
+        which === 'active' ? { config: Secret.of('machine-config', 'config'), version: 1n } : persistent(),
+    });
+    return seen.talos.known ? seen.talos.value.keptDigest : seen.talos.message;
+  }
+
+  it('is the stored resource where it shows no file', async () => {
+    const staged = await keptWithout(async () => ({ config: Secret.of('machine-config', 'staged'), version: 2n }));
+
+    expect(staged).toBe(createHash('sha256').update('staged').digest('hex'));
+  });
+
+  it('is not known where nothing was stored in this boot', async () => {
+    expect(await keptWithout(failing('not-found'))).toBeUndefined();
+  });
+
+  it('leaves the machine unknown where the question is not answered', async () => {
+    expect(await keptWithout(failing('unreachable'))).toBe('unreachable: a call on cp1: no such file');
   });
 });

@@ -109,10 +109,20 @@ async function readTalos(
   };
 }
 
-/** The configuration as it is on the STATE partition; `undefined` where the machine does not show that file. */
+/**
+ * The configuration that the next boot starts with: the file on the STATE partition, and where the machine does not show
+ * that file (Talos 1.14 on metal mounts STATE detached, for itself alone: `blockautomaton.WithDetached`) what was stored
+ * last. `undefined` where nothing was stored in this boot: the disk then holds what was active at its start.
+ */
 async function readKept(client: TalosMachine): Promise<string | undefined> {
+  const file = await shown(async () => (await client.readFile('/system/state/config.yaml')).toString('utf8'));
+  return file ?? shown(async () => (await client.configuration('persistent')).config.expose());
+}
+
+/** What a machine shows, or nothing where it has none to show. */
+async function shown(read: () => Promise<string>): Promise<string | undefined> {
   try {
-    return (await client.readFile('/system/state/config.yaml')).toString('utf8');
+    return await read();
   } catch (error) {
     if (isTalosError(error, 'not-found', 'unsupported', 'refused', 'permission')) return undefined;
     throw error;
