@@ -28,6 +28,24 @@ async function staleOf(pods: readonly object[], startedBefore = NOON + 1) {
 }
 
 describe('pods that started before a moment', () => {
+  it('are none that were made after it, whatever the clock of their node says: they would be restarted for ever', async () => {
+    const started = {
+      containerStatuses: [{ name: 'main', state: { running: { startedAt: '2026-11-05T11:50:00Z' } } }],
+    };
+    const made = (creationTimestamp: string) => aPod('web', { metadata: { creationTimestamp }, status: started });
+
+    expect((await staleOf([made('2026-11-05T12:00:00Z')], NOON)).groups).toEqual([]);
+    expect((await staleOf([made('2026-11-05T11:59:59Z')], NOON)).groups).toHaveLength(1);
+  });
+
+  it('are those as well whose containers started again soon after: the kubelet takes a while to write the new file', async () => {
+    const again = (startedAt: string) =>
+      aPod('web', { status: { containerStatuses: [{ name: 'main', state: { running: { startedAt } } }] } });
+
+    expect((await staleOf([again('2026-11-05T12:01:59Z')], NOON)).groups).toHaveLength(1);
+    expect((await staleOf([again('2026-11-05T12:02:00Z')], NOON)).groups).toEqual([]);
+  });
+
   it('are grouped by what brings them back', async () => {
     const { groups } = await staleOf([
       aPod('web-1-b', { owner: { apiVersion: APPS, kind: 'ReplicaSet', name: 'web-1' } }),
@@ -60,8 +78,8 @@ describe('pods that started before a moment', () => {
 
     const { groups } = await staleOf(
       [
-        restarted('both-new', '2026-11-05T12:00:05Z', '2026-11-05T12:00:06Z'),
-        restarted('one-old', '2026-11-05T12:00:05Z', '2026-11-05T11:00:00Z'),
+        restarted('both-new', '2026-11-05T12:02:05Z', '2026-11-05T12:02:06Z'),
+        restarted('one-old', '2026-11-05T12:02:05Z', '2026-11-05T11:00:00Z'),
         restarted('not-started-yet'),
       ],
       NOON + 1,

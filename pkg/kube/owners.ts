@@ -23,7 +23,7 @@ export interface StalePods {
 
 /** Which pods count. */
 export interface StaleQuery extends CallOptions {
-  /** Pods with a container that started before this, ms since the epoch. */
+  /** Pods that were made before this, ms since the epoch, with a container that started before it or soon after. */
   readonly startedBefore: number;
   readonly namespace?: string | undefined;
 }
@@ -36,11 +36,24 @@ export interface StaleQuery extends CallOptions {
 export async function listStalePods(client: KubeClient, query: StaleQuery): Promise<readonly StalePods[]> {
   const { startedBefore, namespace, ...options } = query;
   const pods = await listPods(client, { ...options, namespace });
-  const stale = pods.filter((pod) => usesRootCa(pod) && startOf(pod) < startedBefore);
+  const stale = pods.filter(
+    (pod) => usesRootCa(pod) && madeAt(pod) < startedBefore && startOf(pod) < startedBefore + REWRITTEN_WITHIN_MS,
+  );
   const replicaSets = stale.some((pod) => controllerOf(pod)?.kind === 'ReplicaSet')
     ? await deploymentsByReplicaSet(client, options)
     : new Map<string, string>();
   return group(stale, replicaSets);
+}
+
+/**
+ * In a pod that is there already, the kubelet writes a changed ConfigMap anew within its sync period and the age of its
+ * cache: a container that starts again meanwhile reads the old file. It also covers a node whose clock is that much ahead.
+ */
+const REWRITTEN_WITHIN_MS = 120_000;
+
+/** By the clock of the API servers. A pod that is made after the change has the new file, whatever the clock of its node says. */
+function madeAt(pod: PodObject): number {
+  return parseTime(pod.metadata.creationTimestamp) ?? Number.NEGATIVE_INFINITY;
 }
 
 function usesRootCa(pod: PodObject): boolean {
