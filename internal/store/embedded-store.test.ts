@@ -315,6 +315,23 @@ describe('credentials in a store', () => {
     await store.removeCredential('kubeconfig.new');
     expect(await store.readCredential('kubeconfig.new')).toBeUndefined();
   });
+
+  it('are addresses where the talosconfig has them with the port of the Talos API, as talosctl takes them', async () => {
+    const store = await open();
+    const endpoints =
+      '["10.0.0.1:50000", "[fd00::1]:50000", "fd00::2", "[fd00::3]", "cp.example:50000", "lb.example:443"]';
+    await store.writeTalosconfig(`context: c1\ncontexts:\n  c1:\n    endpoints: ${endpoints}\n`);
+
+    expect(await store.endpoints()).toEqual([
+      '10.0.0.1',
+      'fd00::1',
+      'fd00::2',
+      'fd00::3',
+      'cp.example',
+      // Another port leads to something that forwards: it stays in the message of the failure.
+      'lb.example:443',
+    ]);
+  });
 });
 
 describe('the folder of a store', () => {

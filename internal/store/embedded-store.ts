@@ -132,7 +132,7 @@ class DirectoryStore implements EmbeddedStore {
     const context = config.contexts[config.context];
     if (context === undefined)
       throw new StoreError('malformed', path, `selects the context "${config.context}", which it does not have`);
-    return [...new Set([...context.endpoints, ...context.nodes])];
+    return [...new Set([...context.endpoints, ...context.nodes].map(addressOf))];
   }
 
   readBundle() {
@@ -260,4 +260,10 @@ function lockedBy(directory: string, owner: LockOwner): StoreError {
     `process ${pid} on ${host} has held the lock since ${since} (${purpose}). ` +
       'Wait for it or stop it; if that host is gone for good, take the lock over',
   );
+}
+
+/** The address of an endpoint, which talosctl takes with the port of the Talos API as well: `[fd00::1]:50000`. */
+function addressOf(endpoint: string): string {
+  const [, host = endpoint] = /^(.+?)(?::50000)?$/.exec(endpoint) ?? [];
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
