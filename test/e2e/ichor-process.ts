@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '../../internal/controller/index.ts';
 import { builtIchor } from '../support/built-ichor.ts';
+import { findKeyBytes, keysIn, writtenIn } from './key-scan.ts';
 
 /** `ichor` as it is shipped, built from the sources of now: what people run is what is tried here. */
 const BUILT = await builtIchor();
@@ -16,14 +17,17 @@ export async function buildIchor(): Promise<string> {
 /** One `ichor` in a process of its own, as people run it. */
 export interface IchorProcess {
   readonly child: ChildProcess;
-  /** Resolves with the exit code; 137 after a kill -9. */
+  /**
+   * Resolves with the exit code; 137 after a kill -9. Rejects where what it printed, or a file that it wrote for people
+   * to read, holds bytes of a private key that was in its directory when it began or is there when it has ended.
+   */
   readonly ended: Promise<number>;
   /** Standard output and standard error so far. */
   output(): string;
   kill9(): void;
 }
 
-/** Where an `ichor` is at home, and which one it is: the one that was built unless `program` names another. */
+/** Where an `ichor` is at home, which is the cluster directory, and which one it is: the one that was built unless `program` names another. */
 export interface IchorOptions {
   readonly home: string;
   readonly program?: string | undefined;
@@ -31,6 +35,7 @@ export interface IchorOptions {
 
 /** Starts `ichor` with these arguments; nothing of the caller's terminal or home is used. */
 export function startIchor(args: readonly string[], options: IchorOptions): IchorProcess {
+  const before = keysIn(options.home);
   const child = spawn(process.execPath, [options.program ?? BUILT, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: '1' },
@@ -44,7 +49,11 @@ export function startIchor(args: readonly string[], options: IchorOptions): Icho
   });
   const ended = new Promise<number>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve(code ?? (signal === 'SIGKILL' ? 137 : 143)));
+    child.on('close', (code, signal) => {
+      const found = findKeyBytes({ output: text, ...writtenIn(options.home) }, [...before, ...keysIn(options.home)]);
+      if (found.length > 0) reject(new Error(`ichor ${args.join(' ')}: ${found.join('; ')}`));
+      else resolve(code ?? (signal === 'SIGKILL' ? 137 : 143));
+    });
   });
   return { child, ended, output: () => text, kill9: () => child.kill('SIGKILL') };
 }

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { openBundle, type SecretsBundle } from '../../pkg/bundle/index.ts';
 
 /** Every form in which a private key could have got out: text without line breaks, and its bytes in three spellings. */
@@ -35,4 +36,44 @@ export function findKeyBytes(texts: Readonly<Record<string, string>>, keys: read
     );
     return index < 0 ? [] : [`${name} holds bytes of key ${index + 1}`];
   });
+}
+
+/** The beginning of a PEM in base64, as bundles, records, talosconfigs and kubeconfigs hold their keys. */
+const BASE64_PEM = /LS0tLS1CRUdJTi[A-Za-z0-9+/=]+/g;
+
+/** Every private key that the files of a cluster directory hold now; none of what is encrypted. */
+export function keysIn(directory: string): string[] {
+  const pems = filesIn(directory).flatMap(({ text }) => text.match(BASE64_PEM) ?? []);
+  const keys = pems.map((pem) => Buffer.from(pem, 'base64').toString()).filter((pem) => pem.includes('PRIVATE KEY'));
+  return [...new Set(keys)];
+}
+
+/** Files whose purpose is to hold keys, and temporary ones of theirs. */
+const HOLDS_KEYS = /^(secrets|rotation|keyrotation|talosconfig|kubeconfig|archive|\.)/;
+
+/** What is written for people to read: trail, operations, logs, reports; by name. */
+export function writtenIn(directory: string): Record<string, string> {
+  const written = filesIn(directory).filter(({ name }) => !HOLDS_KEYS.test(name));
+  return Object.fromEntries(written.map(({ name, text }) => [name, text]));
+}
+
+function filesIn(directory: string): { readonly name: string; readonly text: string }[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .flatMap((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const text = textOf(path);
+      return text === undefined ? [] : [{ name: relative(directory, path), text }];
+    });
+}
+
+/** Nothing for a file that is gone by now: another `ichor` may be at work in the directory. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
