@@ -1,4 +1,6 @@
+import { CA_TARGETS } from '../../../../api/v1alpha1/index.ts';
 import type { FaultInForce, LabStatus, MachineStatus } from '../../../lab/index.ts';
+import { TARGETS } from '../../../rotation/targets/index.ts';
 import { textTable } from '../../text-table.ts';
 
 /** A lab for people. */
@@ -34,4 +36,12 @@ function rowOf(machine: MachineStatus): string[] {
 /** One fault in force. */
 export function faultText({ fault, machine, since }: FaultInForce): string {
   return `${fault}${machine === undefined ? '' : ` on ${machine}`} since ${since}`;
+}
+
+/** The option of `rotate-ca` that replaces everything which these machines' Talos can replace. */
+export function everyTargetOption(machines: readonly Pick<MachineStatus, 'talosVersion'>[]): string {
+  // A lab has Talos 1 alone.
+  const minors = machines.map(({ talosVersion }) => Number(talosVersion.split('.')[1]));
+  const possible = CA_TARGETS.filter((name) => minors.every((minor) => minor >= TARGETS[name].minimumTalos[1]));
+  return possible.length === CA_TARGETS.length ? '--all' : `--ca ${possible.join(',')}`;
 }

@@ -4,7 +4,7 @@ import { CliError } from '../../cli-error.ts';
 import { flag, type Invocation, text } from '../../command.ts';
 import type { ExitName } from '../../exit-codes.ts';
 import { labDirectory } from './lab-of.ts';
-import { statusText } from './lab-text.ts';
+import { everyTargetOption, statusText } from './lab-text.ts';
 import { rehearsalOf } from './rehearsal.ts';
 
 /** `ichor lab up` */
@@ -100,11 +100,11 @@ function versionOf(given: string): string {
 }
 
 function upText(status: LabStatus): string {
-  const { directory } = status;
+  const { directory, machines } = status;
   return [
     statusText(status),
     '',
-    `  ichor cluster rotate-ca --all --follow --dir ${directory}`,
+    `  ichor cluster rotate-ca ${everyTargetOption(machines)} --follow --dir ${directory}`,
     `  ichor lab shell ${directory}        (talosctl, kubectl)`,
     `  ichor lab break --list; ichor lab down ${directory}`,
   ].join('\n');
