@@ -34,8 +34,6 @@ export interface BundleFiles extends WriteMeans {
   readonly directory: string;
   /** What opens the bundle, and closes it again. */
   readonly credentials: AgeCredentials;
-  /** For whom an archived bundle is encrypted; the backup key of the cluster where nobody is named. */
-  readonly archiveFor: AgeCredentials | undefined;
   /** `openBundle`, unless a test opens bundles in another way. */
   readonly open: typeof openBundle;
   /** What was read last: opening with a passphrase takes a second, and the engine looks every few seconds. */
@@ -144,22 +142,18 @@ export async function settlePreviousFiles(at: BundleFiles, choice: 'Archive' | '
   }
 }
 
+/** An encrypted bundle stays so for the same people; a plain one can be opened by whoever holds the bundle of now. */
 async function archive(at: BundleFiles, kept: BundleDocument): Promise<void> {
   const directory = join(at.directory, 'archive');
   const path = join(directory, `secrets-${shortName(kept.bundle)}.yaml.age`);
   await ensureDirectory(at.files, directory);
   const bytes = await kept.write();
-  if (kept.encrypted && at.archiveFor === undefined) return replaceFile(at, path, bytes);
-  const plain = kept.encrypted ? await plainOf(kept, path) : bytes;
-  const credentials = at.archiveFor ?? {
+  if (kept.encrypted) return replaceFile(at, path, bytes);
+  const credentials = {
     passphrase: Secret.of('passphrase', backupKey(kept.bundle).expose()),
     scryptWorkFactor: ARCHIVE_WORK_FACTOR,
   };
-  return replaceFile(at, path, await createEnvelope(credentials, { armored: true }).seal(plain, path));
-}
-
-async function plainOf(kept: BundleDocument, path: string): Promise<Uint8Array> {
-  return kept.unseal(await kept.write(), path);
+  return replaceFile(at, path, await createEnvelope(credentials, { armored: true }).seal(bytes, path));
 }
 
 async function readRecordFile(at: BundleFiles, document: BundleDocument): Promise<RotationRecord | undefined> {

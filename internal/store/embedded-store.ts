@@ -36,8 +36,6 @@ export interface EmbeddedStoreOptions {
   readonly directory: string;
   /** What opens an encrypted bundle. */
   readonly credentials?: AgeCredentials;
-  /** For whom a replaced bundle is archived; the backup key of the cluster where nobody is named. */
-  readonly archiveFor?: AgeCredentials;
   readonly clock?: Clock;
   /** For tests: the file system, the processes of the host, the user that we are, and how bundles are opened. */
   readonly files?: StoreFileSystem;
@@ -96,8 +94,8 @@ class DirectoryStore implements EmbeddedStore {
     this.#means = { files, processes, uniqueName, now };
     this.#writeLock = createWriteLock({ ...this.#means, clock }, join(directory, 'lock', 'write'));
     const cache = { documents: new Map(), record: undefined };
-    const { credentials = {}, archiveFor, open = openBundle } = options;
-    this.#bundles = { files, uniqueName, directory, credentials, archiveFor, open, cache };
+    const { credentials = {}, open = openBundle } = options;
+    this.#bundles = { files, uniqueName, directory, credentials, open, cache };
     this.#operations = { files, uniqueName, directory: join(directory, 'operations'), now, newUid: randomUUID };
   }
 
