@@ -62,7 +62,7 @@ function helpAsOption(program: CommanderCommand, argv: readonly string[]): strin
 
 function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => void): CommanderCommand {
   const program = new CommanderCommand('ichor')
-    .description('Replaces every certificate authority and key of a Talos Linux cluster while it serves.')
+    .description('Replaces every certificate authority of a Talos Linux cluster while it serves.')
     .version(`ichor ${environment.version}`, '--version', 'show the version of ichor')
     .exitOverride()
     .enablePositionalOptions()
