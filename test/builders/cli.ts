@@ -86,7 +86,7 @@ export function aCliEnvironment(options: CliOptions = {}) {
     homeDirectory: options.home ?? '/nowhere',
     clock,
     interrupted: options.interrupted ?? new AbortController().signal,
-    program: [process.execPath, 'cmd/ichor/main.ts'],
+    program: [process.execPath, join(import.meta.dirname, '../../cmd/ichor/main.ts')],
     version: '1.2.3',
     openStore: openEmbeddedStore,
     connections: async () => ({

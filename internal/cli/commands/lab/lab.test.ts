@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -83,6 +83,26 @@ describe('ichor lab', () => {
 
     assert.match(stdout, /^cluster lab in /);
     assert.match(stdout, /\ncp1 {6}controlplane {2}1\.14\.1 {2}Ready {2}Before Before Before Before\n/);
+  });
+
+  it('gives a shell in which this ichor works on the lab, whatever it was started as', async () => {
+    await up();
+    const script = join(folder.path, 'a shell');
+    writeFileSync(script, '#!/bin/sh\necho "$TALOSCONFIG $KUBECONFIG" > seen\nichor cluster status >> seen\n', {
+      mode: 0o700,
+    });
+
+    const run = await runInProcess(['lab', 'shell', directory], {
+      env: { SHELL: script, PATH: process.env.PATH ?? '' },
+    });
+
+    assert.equal(run.code, 0, run.stderr);
+    const [files, cluster] = readFileSync(join(directory, 'seen'), 'utf8').split('\n');
+    assert.equal(files, `${join(directory, 'talosconfig')} ${join(directory, 'kubeconfig')}`);
+    assert.equal(cluster, `cluster lab in ${directory}`);
+    rmSync(join(directory, 'seen'));
+    await lab('down');
+    assert.equal(existsSync(directory), false);
   });
 
   it('breaks and mends, and refuses what makes no sense', async () => {
