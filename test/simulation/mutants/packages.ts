@@ -112,7 +112,7 @@ export const PACKAGE_MUTANTS: readonly Mutant[] = [
     'a Node that says Ready from before is Ready',
     'E10 P12',
     `${KUBE}/nodes.ts`,
-    'if (ageMs > (bounds.staleAfterMs ?? STALE_AFTER_MS)) {',
+    'if (ageMs > (bounds.staleAfterMs ?? Math.max(STALE_AFTER_MS, (node.leaseDurationMs ?? 0) * STALE_PART))) {',
     'if (ageMs > 9e12) {',
     `${KUBE}/nodes.test.ts`,
   ),
