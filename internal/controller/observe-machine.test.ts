@@ -120,6 +120,18 @@ describe('the configuration that a machine keeps for its next boot', () => {
     expect(staged).toBe(createHash('sha256').update('staged').digest('hex'));
   });
 
+  it('is waited for no longer than any other answer: a file may take two minutes otherwise, and a look with it', async () => {
+    const asked: unknown[] = [];
+    const readFile = async (_path: string, options: unknown) => {
+      asked.push(options);
+      return Buffer.from('config');
+    };
+
+    await lookAt('answers', { readFile });
+
+    expect(asked).toEqual([{ deadlineMs: 10_000 }]);
+  });
+
   it('is not known where nothing was stored in this boot', async () => {
     expect(await keptWithout(failing('not-found'))).toBeUndefined();
   });

@@ -115,9 +115,13 @@ async function readTalos(
  * last. `undefined` where nothing was stored in this boot: the disk then holds what was active at its start.
  */
 async function readKept(client: TalosMachine): Promise<string | undefined> {
-  const file = await shown(async () => (await client.readFile('/system/state/config.yaml')).toString('utf8'));
+  const options = { deadlineMs: KEPT_DEADLINE_MS };
+  const file = await shown(async () => (await client.readFile('/system/state/config.yaml', options)).toString('utf8'));
   return file ?? shown(async () => (await client.configuration('persistent')).config.expose());
 }
+
+/** As long as for other readings: files have two minutes of their own, in which everything else in the picture grows old. */
+const KEPT_DEADLINE_MS = 10_000;
 
 /** What a machine shows, or nothing where it has none to show. */
 async function shown(read: () => Promise<string>): Promise<string | undefined> {
