@@ -114,6 +114,29 @@ describe('a configuration outside of a rotation', () => {
     },
   );
 
+  it.each(['controlplane', 'worker'] as const)(
+    'is no beginning where two certificates stand where one issues: a rotation would stop at it when the record is written (%s)',
+    async (role) => {
+      const [ours, theirs] = await Promise.all([someMaterial('key1'), someMaterial('key2')]);
+      const one = ours.talos.certificate;
+      const two = Buffer.from(one.pem + theirs.talos.certificate.pem).toString('base64');
+      const text = aMachineConfig({ material: ours, role, shape: 'typed' });
+      const config = openMachineConfig(text.replace(Buffer.from(one.pem).toString('base64'), two), 'm1');
+      const bundle = { ...(await aBundleDocument()).bundle, ...ours };
+
+      const { talos } = standingOf(config, {
+        state: { bundle, previous: undefined, record: undefined },
+        replaced: NOTHING,
+      });
+
+      const [held, other] = [one, theirs.talos.certificate].map(({ fingerprint }) => fingerprint.slice(0, 12));
+      expect(talos).toEqual({
+        stage: 'Foreign',
+        why: `the configuration holds ${held}, ${other}; the bundle holds ${held}`,
+      });
+    },
+  );
+
   it('is read anew when another operation is over', async () => {
     const { text, state, replaced } = await issuing('controlplane', 'typed');
     const reader = createConfigReader();

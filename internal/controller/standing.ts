@@ -132,10 +132,11 @@ function beforeAny(view: MachineConfigView, { state, replaced }: Expected, targe
   }
   const found = ISSUING[target](view);
   if (found === undefined) return { stage: 'NotConcerned' };
-  const isThere = found.some(({ fingerprint }) => fingerprint === expected);
+  const { certificates, isList } = found;
+  const isThere = certificates.some(({ fingerprint }) => fingerprint === expected);
   // What a worker has instead of an issuing CA is a list, which may hold others of its owner.
-  if (isThere && (found.length === 1 || view.role === 'worker')) return { stage: 'Before' };
-  const texts = found.map((each) => each.fingerprint.slice(0, 12)).join(', ') || 'nothing';
+  if (isThere && (certificates.length === 1 || (isList && view.role === 'worker'))) return { stage: 'Before' };
+  const texts = certificates.map((each) => each.fingerprint.slice(0, 12)).join(', ') || 'nothing';
   return { stage: 'Foreign', why: `the configuration holds ${texts}; the bundle holds ${expected.slice(0, 12)}` };
 }
 
@@ -148,13 +149,21 @@ const ACCEPTED: Readonly<Record<CaTarget, (view: MachineConfigView) => readonly 
 };
 
 /** What issues (or, on workers, is trusted) for each target; `undefined` where the machine has none. */
-const ISSUING: Readonly<Record<CaTarget, (view: MachineConfigView) => readonly Certificate[] | undefined>> = {
+const ISSUING: Readonly<Record<CaTarget, (view: MachineConfigView) => Issuing | undefined>> = {
   talos: (view) => issuing(view.talos),
   kubernetes: (view) => issuing(view.kubernetes),
-  etcd: (view) => view.etcd?.bundle,
+  etcd: (view) => view.etcd && { certificates: view.etcd.bundle, isList: false },
   'kubernetes-aggregator': (view) => (view.aggregator === undefined ? undefined : issuing(view.aggregator)),
 };
 
-function issuing(view: CaView): readonly Certificate[] {
-  return view.issuing === undefined ? view.accepted : [view.issuing];
+interface Issuing {
+  readonly certificates: readonly Certificate[];
+  /** They are the accepted list, because nothing issues. */
+  readonly isList: boolean;
+}
+
+function issuing({ issuing: first, besideIssuing, accepted }: CaView): Issuing {
+  return first === undefined
+    ? { certificates: accepted, isList: true }
+    : { certificates: [first, ...besideIssuing], isList: false };
 }

@@ -190,6 +190,7 @@ describe('a machine without cluster fields', () => {
     expect(readMachineConfig(bare()).kubernetes).toEqual({
       shape: 'legacy',
       issuing: undefined,
+      besideIssuing: [],
       hasKey: false,
       keyFingerprint: undefined,
       accepted: [],

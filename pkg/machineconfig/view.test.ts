@@ -22,6 +22,7 @@ function shown(view: CaView | undefined) {
 const held = ({ certificate }: CertificateAndKey, shape: 'legacy' | 'typed') => ({
   shape,
   issuing: certificate.fingerprint,
+  besideIssuing: [],
   hasKey: true,
   keyFingerprint: certificate.publicKeyFingerprint,
   accepted: [],
@@ -197,7 +198,7 @@ describe('the view of a worker', () => {
   ] as const)('in the %s shape holds certificates and nothing of control planes', (shape, kubernetes) => {
     const view = readMachineConfig(aMachineConfig({ material, shape, role: 'worker' }));
     const certificate = material.kubernetes.certificate.fingerprint;
-    const without = { hasKey: false, keyFingerprint: undefined };
+    const without = { besideIssuing: [], hasKey: false, keyFingerprint: undefined };
 
     expect({ ...view, talos: shown(view.talos), kubernetes: shown(view.kubernetes) }).toStrictEqual({
       role: 'worker',

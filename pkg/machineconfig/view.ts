@@ -20,6 +20,8 @@ export interface CaView {
   readonly shape: 'legacy' | 'typed';
   /** The CA that signs; on workers the one that is trusted first, if it is written apart from the list. */
   readonly issuing: Certificate | undefined;
+  /** Certificates behind it in the same field: they sign nothing, and kube-controller-manager exits over them. */
+  readonly besideIssuing: readonly Certificate[];
   readonly hasKey: boolean;
   /** Of the public half; equals the issuing certificate's where the two fit. */
   readonly keyFingerprint: Fingerprint | undefined;
@@ -113,6 +115,7 @@ function caView({ shape, issuing, accepted }: CaHome): CaView {
   return {
     shape,
     issuing: issuing?.certificates[0],
+    besideIssuing: issuing?.certificates.slice(1) ?? [],
     hasKey: issuing?.hasKey ?? false,
     keyFingerprint: issuing?.keyFingerprint(),
     accepted: (accepted?.entries ?? []).flat().flatMap(({ certificate }) => certificate ?? []),

@@ -202,6 +202,7 @@ describe('where a CA with a list of accepted ones stands', () => {
     expect(view.aggregator).toEqual({
       shape: 'legacy',
       issuing: undefined,
+      besideIssuing: [],
       hasKey: false,
       keyFingerprint: undefined,
       accepted: [],
