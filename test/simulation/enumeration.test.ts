@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createMint } from '../../internal/simulator/index.ts';
+import { createMint, run, type Scenario } from '../../internal/simulator/index.ts';
 import { COMPLETE, enumeration, partsOf } from './enumeration.ts';
+import { plain } from './scenarios.ts';
 
 describe('the enumeration', () => {
   it('gives every plan to exactly one process, and the same plans for the same seed', async () => {
@@ -18,6 +19,19 @@ describe('the enumeration', () => {
 
     expect(whole.length).toBeGreaterThan(10);
     expect(halves.toSorted()).toEqual(whole.toSorted());
+  });
+
+  it('has another program take over at every call of the world that it runs in', async () => {
+    const mint = await createMint(2);
+    const parts = [{ topology: '1+0', share: 1, of: 'calls', targets: [['etcd']] }] as const;
+    const scenarios: Scenario[] = [];
+    for await (const each of enumeration(parts, { mint, seed: 1, shard: { index: 0, of: 1 } })) {
+      if (each.faults?.[0]?.outcome === 'taken-over') scenarios.push(each);
+    }
+
+    const [{ faults: _, ...world } = plain('1+0', ['etcd'])] = scenarios;
+    const { calls } = await run(world, { mint, checkers: [] });
+    expect(scenarios.map(({ faults }) => faults?.[0]?.at)).toEqual([...calls.keys()]);
   });
 
   it('takes all of a topology that is asked for by name, its pairs of reboots included', () => {
