@@ -32,6 +32,8 @@ export const REASONS = {
   ApiServerNotReady: 'A kube-apiserver is not ready on its own machine. See talosctl logs -k of that machine.',
   NodeNotReady:
     'A Node is not Ready. See kubectl describe node. Where it is Ready there, compare the clock of its machine with that of this host.',
+  ControlPlaneCordoned:
+    'Somebody else has cordoned a control plane and may take it away; no other one is rebooted meanwhile. Uncordon it when that work is done.',
   ControlPlanePodNotReady: 'A control plane pod is not ready on its machine. See kubectl -n kube-system get pods.',
   ForeignConfiguration:
     'The configuration was changed by someone else. Undo the change that the message names, or finish it everywhere.',

@@ -58,6 +58,8 @@ export interface Context {
    * them is told, and while another one that was rebooted is let go.
    */
   readonly leftBehind?: ReadonlySet<string>;
+  /** The control plane that is to be rebooted next; set only while it is asked whether the others can do without it. */
+  readonly rebooted?: string;
 }
 
 /** A step of a stage: a decision, or `undefined` when it has nothing left to do. */

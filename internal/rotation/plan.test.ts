@@ -108,6 +108,7 @@ describe('the plan', () => {
           'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm',
           'every kube-apiserver is ready on its own machine',
           'every Node is Ready in the boot that its machine reports',
+          'nobody else has cordoned another control plane',
           'the number of control planes is odd',
           "every control plane holds the stage's etcd certificates",
         ],

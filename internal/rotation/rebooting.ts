@@ -76,10 +76,11 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
   }
-  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  const asked: Context = { ...context, rebooted: machine.name };
+  const blocker = firstBlocker(BEFORE_REBOOT, asked);
   if (blocker !== undefined) {
     const found = `${message}; ${blocker.message}`;
-    const isForOthersAlone = firstBlocker(BEFORE_REBOOT, withoutLeftBehind(context)) === undefined;
+    const isForOthersAlone = firstBlocker(BEFORE_REBOOT, withoutLeftBehind(asked)) === undefined;
     return isForOthersAlone ? takenBack(found) : hold(context, { ...blocker, message: found });
   }
   return {

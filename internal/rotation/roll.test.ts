@@ -87,6 +87,18 @@ describe('the roll of a control plane, step by step', () => {
     });
   });
 
+  it('touches none while somebody else has cordoned another one, and may take it away', () => {
+    const except = {
+      cp1: { node: { cordoned: true, cordonedByUs: true } },
+      cp2: { node: { cordoned: true } },
+    } as const;
+
+    expect(decide(toRoll({ except, status: { etcdDraining: 'cp1' } }))).toMatchObject({
+      kind: 'blocked',
+      reason: 'ControlPlaneCordoned',
+    });
+  });
+
   it('drains a machine that somebody else cordoned, without taking the cordon over', () => {
     expect(decide(toRoll({ except: { cp1: { node: { cordoned: true } } } }))).toEqual({
       kind: 'act',

@@ -45,7 +45,7 @@ export function rollOf(context: Context, among: readonly MachineObservation[]): 
     waiting.find((machine) => startedTooEarly(context, machine)) ??
     waiting[0];
   if (next === undefined) return undefined;
-  const blocker = firstBlocker(BEFORE_REBOOT, context);
+  const blocker = firstBlocker(BEFORE_REBOOT, { ...context, rebooted: next.name });
   if (blocker !== undefined) return hold(context, blocker);
   return prepare(context, next) ?? reboot(context, next);
 }

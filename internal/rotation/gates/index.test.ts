@@ -17,6 +17,7 @@ const WRONG: Readonly<Record<string, ObservationOptions>> = {
   EtcdNotWhole: { etcd: { leaderId: undefined } },
   ApiServerNotReady: { apiServer: 'failing: etcd' },
   NodeNotReady: { node: { ready: false } },
+  ControlPlaneCordoned: { except: { cp2: { node: { cordoned: true } } } },
   EtcdPkiNotLoaded: { pki: { etcdTrusted: [] } },
   ControlPlanePodNotReady: { kubernetes: { unreadyControlPlanePods: { known: true, value: ['kube-scheduler-cp1'] } } },
 };
@@ -30,10 +31,12 @@ function firstReasons(
   return names.map((_, from) => {
     const wrong = names.slice(from).map((name) => WRONG[name] ?? {});
     const store = Object.assign({}, ...wrong.map((each) => each.store ?? {})) as ObservationOptions['store'] & object;
+    const except = Object.assign({}, ...wrong.map((each) => each.except ?? {})) as ObservationOptions['except'] &
+      object;
     const merged: ObservationOptions = Object.assign(
       { stage, workers: 2, targets: ['talos', 'etcd', 'kubernetes-aggregator'] },
       ...wrong,
-      { store },
+      { store, except },
     );
     return firstBlocker(gates, contextOf(anObservation(merged)))?.reason;
   });
@@ -63,7 +66,7 @@ describe('the gates in their order', () => {
   });
 
   it('before a control plane is rebooted', () => {
-    const order = [...change, 'ClusterTransitioning', 'EtcdPkiNotLoaded'];
+    const order = [...change, 'ControlPlaneCordoned', 'ClusterTransitioning', 'EtcdPkiNotLoaded'];
 
     expect(firstReasons(BEFORE_REBOOT, 'Accepting', order)).toEqual(order);
   });

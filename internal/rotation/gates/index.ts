@@ -9,6 +9,7 @@ import { etcdPkiLoaded } from './etcd-pki-loaded.ts';
 import { everyMachineKnown } from './every-machine-known.ts';
 import { noForeignConfiguration } from './no-foreign-configuration.ts';
 import { noOtherOperation } from './no-other-operation.ts';
+import { nobodyCordoned } from './nobody-cordoned.ts';
 import { nodesReady } from './nodes-ready.ts';
 import { versionsSupported } from './versions-supported.ts';
 
@@ -46,7 +47,7 @@ export const BEFORE_CHANGE: readonly Gate[] = [
 export const TAKING_BACK: readonly Gate[] = [noForeignConfiguration, etcdIsWhole, apiServersReady, nodesReady];
 
 /** Asked before a control plane is rebooted. */
-export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];
+export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, nobodyCordoned, etcdKeepsQuorum, etcdPkiLoaded];
 
 /** Asked before a control plane that has rebooted is called back: letting pods on it again costs no quorum. */
 export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];
@@ -66,6 +67,7 @@ export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
   [etcdIsWhole, 'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm'],
   [apiServersReady, 'every kube-apiserver is ready on its own machine'],
   [nodesReady, 'every Node is Ready in the boot that its machine reports'],
+  [nobodyCordoned, 'nobody else has cordoned another control plane'],
   [etcdPkiLoaded, "every control plane holds the stage's etcd certificates"],
   [controlPlanePodsReady, 'every control plane pod is Ready'],
 ]);

@@ -5,6 +5,7 @@ import { contextOf } from '../decide.ts';
 import { apiServersReady } from './api-servers-ready.ts';
 import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
 import { everyMachineKnown } from './every-machine-known.ts';
+import { nobodyCordoned } from './nobody-cordoned.ts';
 import { nodesReady } from './nodes-ready.ts';
 
 function context(options: ObservationOptions = {}) {
@@ -119,6 +120,37 @@ describe('nodesReady', () => {
 
   it('does not mind a Node that somebody cordoned', () => {
     expect(nodesReady(context({ except: { w1: { node: { cordoned: true } } } }))).toBeUndefined();
+  });
+});
+
+describe('nobodyCordoned', () => {
+  it('passes where nobody is cordoned, or only machines that rotate without a reboot', () => {
+    expect(nobodyCordoned(context())).toBeUndefined();
+    expect(nobodyCordoned(context({ except: { w1: { node: { cordoned: true } } } }))).toBeUndefined();
+  });
+
+  it('does not mind that the one to be rebooted is', () => {
+    const cordoned = context({ except: { cp2: { node: { cordoned: true } } } });
+
+    expect(nobodyCordoned({ ...cordoned, rebooted: 'cp2' })).toBeUndefined();
+    expect(nobodyCordoned({ ...cordoned, rebooted: 'cp1' })).toMatchObject({ reason: 'ControlPlaneCordoned' });
+  });
+
+  it('does not mind who was cordoned by us', () => {
+    expect(
+      nobodyCordoned(context({ except: { cp1: { node: { cordoned: true, cordonedByUs: true } } } })),
+    ).toBeUndefined();
+  });
+
+  it('stops while somebody else has cordoned a control plane', () => {
+    expect(nobodyCordoned(context({ except: { cp2: { node: { cordoned: true } } } }))).toEqual({
+      reason: 'ControlPlaneCordoned',
+      message: 'Node cp2 is cordoned, and not by this rotation; expected that nobody else takes a control plane away',
+    });
+  });
+
+  it('leaves a Node that cannot be read to the gate that asks for it', () => {
+    expect(nobodyCordoned(context({ except: { cp1: { node: 'unknown' } } }))).toBeUndefined();
   });
 });
 

@@ -56,7 +56,7 @@ export const PROTOCOL: readonly Mutant[] = [
       edit('internal/rotation/decide.ts', 'quiescence, recorded, rebooting, paused', 'quiescence, recorded, paused'),
       edit(
         'internal/rotation/gates/index.ts',
-        'export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];',
+        'export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, nobodyCordoned, etcdKeepsQuorum, etcdPkiLoaded];',
         'export const BEFORE_REBOOT: readonly Gate[] = [];',
       ),
     ],
@@ -68,7 +68,7 @@ export const PROTOCOL: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/gates/index.ts',
-        'export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdKeepsQuorum, etcdPkiLoaded];',
+        'export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, nobodyCordoned, etcdKeepsQuorum, etcdPkiLoaded];',
         'export const BEFORE_REBOOT: readonly Gate[] = [];',
       ),
       edit(

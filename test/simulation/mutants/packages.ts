@@ -69,6 +69,14 @@ export const PACKAGE_MUTANTS: readonly Mutant[] = [
     'internal/controller/session.test.ts',
   ),
   one(
+    'a control plane that somebody else drains is not minded when another one is rebooted',
+    'C11',
+    'internal/rotation/gates/nobody-cordoned.ts',
+    'if (name === context.rebooted) continue;',
+    "if (name !== '') continue;",
+    'internal/rotation/gates/machines.test.ts',
+  ),
+  one(
     'a machine that refuses its configuration keeps others from being told',
     'E15',
     'internal/controller/act.ts',
