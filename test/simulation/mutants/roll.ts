@@ -186,7 +186,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
       edit(REBOOTING, 'const blocker = firstBlocker(AFTER_REBOOT,', 'const blocker = firstBlocker([],'),
       edit(
         ROLL,
-        '  const blocker = firstBlocker(BEFORE_REBOOT, context);\n  if (blocker !== undefined) return hold(context, blocker);\n  return prepare',
+        '  const blocker = firstBlocker(BEFORE_REBOOT, { ...context, rebooted: next.name });\n  if (blocker !== undefined) return hold(context, blocker);\n  return prepare',
         '  return prepare',
       ),
       edit(
@@ -209,7 +209,7 @@ export const ROLL_MUTANTS: readonly Mutant[] = [
       ),
       edit(
         ROLL,
-        '  const blocker = firstBlocker(BEFORE_REBOOT, context);\n  if (blocker !== undefined) return hold(context, blocker);\n  return prepare',
+        '  const blocker = firstBlocker(BEFORE_REBOOT, { ...context, rebooted: next.name });\n  if (blocker !== undefined) return hold(context, blocker);\n  return prepare',
         '  return prepare',
       ),
       // The pass waits for whoever is away as well.
