@@ -46,9 +46,9 @@ const HANDOFF_MS = 8_000;
 
 /** The operator acknowledges the hand-off, once for every time that it is asked for. */
 export function acknowledge(world: World, store: SimStore, operation: TalosOperation): void {
+  if (operation.status.stage !== 'AwaitingCredentials') return;
   const token = handoffToken(operation.status.caRotation);
-  const isGiven = operation.metadata.annotations[HANDOFF_ANNOTATION] === token;
-  if (operation.status.stage !== 'AwaitingCredentials' || isGiven) return;
+  if (operation.metadata.annotations[HANDOFF_ANNOTATION] === token) return;
   world.clock.schedule(HANDOFF_MS, () => {
     store.edit(operation.metadata.name, (current) =>
       current.metadata.annotations[HANDOFF_ANNOTATION] === token

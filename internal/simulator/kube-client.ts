@@ -11,6 +11,7 @@ import { type ApiReply, answer } from './kube-api.ts';
 import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
 import { isListening, servingIssuer } from './transitions.ts';
+import { withoutStack } from './without-stack.ts';
 import type { World } from './world.ts';
 
 /** Everything that a client of a simulated API server needs. */
@@ -31,7 +32,7 @@ export function createSimKube({ world, process, faults, options }: SimKubeOption
   const asked = new Set<string>();
 
   function fail(request: KubeRequest, kind: KubeErrorKind, found: string): KubeError {
-    return new KubeError({ kind, server, doing: request.doing, found, outcome: 'not-done' });
+    return withoutStack(() => new KubeError({ kind, server, doing: request.doing, found, outcome: 'not-done' }));
   }
 
   /** The machine whose API server takes us for somebody. */
@@ -129,14 +130,17 @@ function errorOf(server: string, { doing }: KubeRequest, { status, body }: ApiRe
   };
   // As over the wire: a 404 that names no object is about a path that is not served.
   const isUnserved = status === 404 && details?.name === undefined;
-  return new KubeError({
-    kind: isUnserved ? 'discovery' : (KINDS[status] ?? 'unexpected-reply'),
-    server,
-    doing,
-    found: message,
-    outcome: 'not-done',
-    status,
-    reason,
-    causes: details?.causes,
-  });
+  return withoutStack(
+    () =>
+      new KubeError({
+        kind: isUnserved ? 'discovery' : (KINDS[status] ?? 'unexpected-reply'),
+        server,
+        doing,
+        found: message,
+        outcome: 'not-done',
+        status,
+        reason,
+        causes: details?.causes,
+      }),
+  );
 }

@@ -11,6 +11,7 @@ import type { SimMember } from './etcd.ts';
 import { shared } from './kube/shared.ts';
 import { minorOf, type Running, type SimMachine, viewOf } from './machine.ts';
 import { storeConfiguration, tryConfiguration } from './transitions.ts';
+import { withoutStack } from './without-stack.ts';
 import type { World } from './world.ts';
 
 /**
@@ -28,6 +29,10 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.kind = kind;
   }
+}
+
+function refusal(kind: TalosErrorKind, message: string): Refusal {
+  return withoutStack(() => new Refusal(kind, message));
 }
 
 const WITHOUT_REBOOT = 'Applied configuration without a reboot';
@@ -63,17 +68,17 @@ export function applyConfiguration(world: World, machine: SimMachine, asked: App
 }
 
 function checkApply(machine: SimMachine, { config, mode }: ApplyAsked): void {
-  if (machine.isRebooting) throw new Refusal('locked', 'the machine is rebooting: another sequence holds the lock');
+  if (machine.isRebooting) throw refusal('locked', 'the machine is rebooting: another sequence holds the lock');
   if (mode === 'REBOOT' && minorOf(machine) >= 14) {
-    throw new Refusal('unsupported', 'the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead');
+    throw refusal('unsupported', 'the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead');
   }
   let role: string;
   try {
     ({ role } = viewOf(config, machine.name));
   } catch (error) {
-    throw new Refusal('invalid', error instanceof Error ? error.message : 'no configuration');
+    throw refusal('invalid', error instanceof Error ? error.message : 'no configuration');
   }
-  if (role !== machine.role) throw new Refusal('invalid', `the machine type cannot become ${role}`);
+  if (role !== machine.role) throw refusal('invalid', `the machine type cannot become ${role}`);
 }
 
 /**
@@ -87,10 +92,7 @@ export function configurationOf(
   const version = machine.versions.get(`MachineConfig/${which}`);
   if (which === 'active') return { config: machine.config, version: version ?? 1n };
   if (version === undefined && machine.boot > 1) {
-    throw new Refusal(
-      'not-found',
-      "resource MachineConfigs.config.talos.dev(config/persistent@undefined) doesn't exist",
-    );
+    throw refusal('not-found', "resource MachineConfigs.config.talos.dev(config/persistent@undefined) doesn't exist");
   }
   return { config: machine.persistent, version: version ?? 1n };
 }
@@ -98,13 +100,13 @@ export function configurationOf(
 /** The control plane of a machine. @throws {Refusal} `unsupported` on a worker */
 export function planeOf(machine: SimMachine, call: string): NonNullable<SimMachine['plane']> {
   if (machine.plane !== undefined) return machine.plane;
-  throw new Refusal('unsupported', `${call} is only available on control plane nodes`);
+  throw refusal('unsupported', `${call} is only available on control plane nodes`);
 }
 
 /** @throws {Refusal} where there is no etcd, or none that serves */
 function servingEtcd(world: World, machine: SimMachine, call: string): void {
-  if (!planeOf(machine, call).etcd.isRunning) throw new Refusal('refused', 'etcd is not running');
-  if (!world.etcd.isHealthy(machine)) throw new Refusal('timeout', 'context deadline exceeded');
+  if (!planeOf(machine, call).etcd.isRunning) throw refusal('refused', 'etcd is not running');
+  if (!world.etcd.isHealthy(machine)) throw refusal('timeout', 'context deadline exceeded');
 }
 
 /** EtcdMemberList. @throws {Refusal} */

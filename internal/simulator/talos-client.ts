@@ -30,6 +30,7 @@ import {
   serviceFacts,
 } from './talos-answers.ts';
 import { beginReboot } from './transitions.ts';
+import { withoutStack } from './without-stack.ts';
 import type { World } from './world.ts';
 
 /** Everything that a client of a simulated machine needs. */
@@ -59,7 +60,7 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
   let connection: string | undefined;
 
   function fail(call: string, kind: TalosErrorKind, detail: string): TalosError {
-    return new TalosError({ kind, machine: name, call, outcome: 'not-done', detail });
+    return withoutStack(() => new TalosError({ kind, machine: name, call, outcome: 'not-done', detail }));
   }
 
   /** The machine, if it lets us in. */
