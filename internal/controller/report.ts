@@ -1,5 +1,6 @@
 import {
   type CaStage,
+  type OperationCondition,
   type OperationStatus,
   ROTATION_FINALIZER,
   type TalosOperation,
@@ -28,6 +29,7 @@ export function statusOf(input: StatusInput): OperationStatus {
   const now = new Date(observation.now).toISOString();
   const stage = input.stage ?? status.stage;
   const caRotation = patched(stage === status.stage ? status.caRotation : entered(status, now), patch);
+  const names = namesOf(status, observation);
   return {
     ...status,
     observedGeneration: operation.metadata.generation,
@@ -36,7 +38,7 @@ export function statusOf(input: StatusInput): OperationStatus {
     reason: decision.reason,
     message: decision.message,
     conditions: conditionsOf(status, decision, now),
-    caRotation: { ...caRotation, ...namesOf(status, observation) },
+    caRotation: names === undefined ? caRotation : { ...caRotation, ...names },
     history: historyOf(status, { time: now, stage, reason: decision.reason, message: decision.message }),
     ...(stage === 'Done' && status.completedAt === undefined ? { completedAt: now } : {}),
   };
@@ -48,8 +50,8 @@ function entered(status: OperationStatus, now: string): OperationStatus['caRotat
 }
 
 /** Frozen with the first look at the record: one that says something else later is found out by comparing with these. */
-function namesOf(status: OperationStatus, { store }: Observation): Partial<OperationStatus['caRotation']> {
-  if (store.material === undefined || status.caRotation.certificates.length > 0) return {};
+function namesOf(status: OperationStatus, { store }: Observation): Partial<OperationStatus['caRotation']> | undefined {
+  if (store.material === undefined || status.caRotation.certificates.length > 0) return undefined;
   const entries = Object.entries(store.material) as [
     keyof typeof store.material,
     NonNullable<(typeof store.material)['talos']>,
@@ -97,11 +99,15 @@ function historyOf(status: OperationStatus, entry: OperationStatus['history'][nu
     last !== undefined &&
     last.stage === entry.stage &&
     last.reason === entry.reason &&
-    (last.message === entry.message || withoutNumbers(last.message) === withoutNumbers(entry.message));
+    saysTheSame(last.message, entry.message);
   return isSame ? status.history : [...status.history, entry].slice(-HISTORY_LENGTH);
 }
 
-/** Countdowns change every second; they are no news. */
+/** Whether two messages are the same but for a countdown: those change every second and are no news. */
+function saysTheSame(a: string, b: string): boolean {
+  return a === b || withoutNumbers(a) === withoutNumbers(b);
+}
+
 function withoutNumbers(message: string): string {
   return message.replaceAll(/\d+ s\b/g, 's');
 }
@@ -128,7 +134,26 @@ export function changeOf(operation: TalosOperation, decision: Decision, status: 
 
 /** Whether the new status is worth a write: a countdown alone is not. */
 export function isNews(before: OperationStatus, after: OperationStatus): boolean {
-  return !isSame(plain(before), plain(after));
+  return !tellsTheSame(before, after);
+}
+
+function tellsTheSame(before: OperationStatus, after: OperationStatus): boolean {
+  const { message, history: _history, conditions, ...rest } = before;
+  const { message: nextMessage, history: _nextHistory, conditions: nextConditions, ...nextRest } = after;
+  return (
+    saysTheSame(message, nextMessage) &&
+    conditions.length === nextConditions.length &&
+    conditions.every((each, index) => isSameCondition(each, nextConditions[index])) &&
+    isSame(rest, nextRest)
+  );
+}
+
+function isSameCondition(before: OperationCondition, after: OperationCondition | undefined): boolean {
+  // Most conditions are those of before, the same object.
+  if (before === after || after === undefined) return before === after;
+  const { message, ...rest } = before;
+  const { message: nextMessage, ...nextRest } = after;
+  return saysTheSame(message, nextMessage) && isSame(rest, nextRest);
 }
 
 /** Whether two values are written as the same JSON, whatever the order of their keys: what is undefined is not written. */
@@ -143,17 +168,4 @@ function isSame(a: unknown, b: unknown): boolean {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
-}
-
-/** A status without what alone is no news. */
-function plain({ message, history: _history, conditions, ...rest }: OperationStatus): object {
-  return {
-    ...rest,
-    message: withoutNumbers(message),
-    conditions: conditions.map((each) => {
-      const text = withoutNumbers(each.message);
-      // Most conditions are those of before: what is the same object need not be compared field by field.
-      return text === each.message ? each : { ...each, message: text };
-    }),
-  };
 }

@@ -19,6 +19,7 @@ export interface AggregatorAuth {
 }
 
 const NAME = 'extension-apiserver-authentication';
+const PATH = pathOf('api', 'v1', 'namespaces', 'kube-system', 'configmaps', NAME);
 
 /** The ConfigMap, or `undefined` while there is none. */
 export async function readAggregatorAuth(
@@ -28,7 +29,7 @@ export async function readAggregatorAuth(
   try {
     const map = await client.request<ConfigMapObject>({
       method: 'GET',
-      path: pathOf('api', 'v1', 'namespaces', 'kube-system', 'configmaps', NAME),
+      path: PATH,
       doing: `read the ConfigMap kube-system/${NAME}`,
       ...options,
     });
@@ -59,7 +60,7 @@ export async function deleteAggregatorAuth(
   try {
     await client.request({
       method: 'DELETE',
-      path: pathOf('api', 'v1', 'namespaces', 'kube-system', 'configmaps', NAME),
+      path: PATH,
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } },
       contentType: 'application/json',
       doing: `delete the ConfigMap kube-system/${NAME}`,

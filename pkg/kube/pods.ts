@@ -2,6 +2,8 @@ import { type CallOptions, type KubeClient, pathOf } from './client.ts';
 import { listAll } from './lists.ts';
 import type { OwnerReference, PodObject } from './objects.ts';
 
+const PODS = pathOf('api', 'v1', 'pods');
+
 /** Every pod of one node, finished ones too. */
 export async function podsOnNode(
   client: KubeClient,
@@ -9,7 +11,7 @@ export async function podsOnNode(
   options: CallOptions = {},
 ): Promise<readonly PodObject[]> {
   const { items } = await listAll<PodObject>(client, {
-    path: pathOf('api', 'v1', 'pods'),
+    path: PODS,
     query: { fieldSelector: `spec.nodeName=${node}` },
     doing: `list the pods of the node ${node}`,
     ...options,
@@ -24,7 +26,7 @@ export async function listPods(
 ): Promise<readonly PodObject[]> {
   const { namespace, ...call } = options;
   const { items } = await listAll<PodObject>(client, {
-    path: namespace === undefined ? pathOf('api', 'v1', 'pods') : pathOf('api', 'v1', 'namespaces', namespace, 'pods'),
+    path: namespace === undefined ? PODS : pathOf('api', 'v1', 'namespaces', namespace, 'pods'),
     doing: namespace === undefined ? 'list all pods' : `list the pods of ${namespace}`,
     ...call,
   });

@@ -98,7 +98,7 @@ function decoded(base64: string): string {
 async function listAccounts(client: KubeClient, options: CallOptions): Promise<readonly KubeObject[]> {
   try {
     const { items } = await listAll<KubeObject>(client, {
-      path: pathOf('apis', 'talos.dev', 'v1alpha1', 'serviceaccounts'),
+      path: ACCOUNTS,
       metadataOnly: true,
       doing: 'list the Talos service accounts',
       ...options,
@@ -109,3 +109,5 @@ async function listAccounts(client: KubeClient, options: CallOptions): Promise<r
     throw error;
   }
 }
+
+const ACCOUNTS = pathOf('apis', 'talos.dev', 'v1alpha1', 'serviceaccounts');

@@ -19,6 +19,15 @@ describe('times of Kubernetes', () => {
     expect(parseTime(text)).toBe(ms);
   });
 
+  it('reads a text again as it did before, whatever was read in between', () => {
+    const texts = ['2026-11-05T12:00:00Z', '2026-11-05T12:00:01.5Z'];
+    const read = () => texts.map(parseTime);
+    const before = read();
+
+    expect(read()).toEqual(before);
+    expect(before).toEqual([Date.UTC(2026, 10, 5, 12), Date.UTC(2026, 10, 5, 12, 0, 1, 500)]);
+  });
+
   it.each([undefined, null, ''])('reads %s as never', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });

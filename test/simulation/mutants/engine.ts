@@ -223,11 +223,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     name: 'the status is written at every look',
     row: 'C9 S13 P44',
     edits: [
-      edit(
-        'internal/controller/report.ts',
-        '  return !isSame(plain(before), plain(after));',
-        '  return before !== after;',
-      ),
+      edit('internal/controller/report.ts', '  return !tellsTheSame(before, after);', '  return before !== after;'),
     ],
     scenarios: [plain('1+0', [...ALL])],
   },

@@ -9,8 +9,8 @@ export const PROPERTY_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/report.ts',
-        '  return !isSame(plain(before), plain(after));',
-        "  return after.phase === 'Completed' || !isSame(plain(before), plain(after));",
+        '  return !tellsTheSame(before, after);',
+        "  return after.phase === 'Completed' || !tellsTheSame(before, after);",
       ),
     ],
     scenarios: [brisk('1+0', ['talos'])],
