@@ -89,13 +89,16 @@ export function configurationOf(
   machine: SimMachine,
   which: 'active' | 'persistent',
 ): { readonly config: string; readonly version: bigint } {
-  const version = machine.versions.get(`MachineConfig/${which}`);
+  const version = machine.versions.get(CONFIGURATIONS[which]);
   if (which === 'active') return { config: machine.config, version: version ?? 1n };
   if (version === undefined && machine.boot > 1) {
     throw refusal('not-found', "resource MachineConfigs.config.talos.dev(config/persistent@undefined) doesn't exist");
   }
   return { config: machine.persistent, version: version ?? 1n };
 }
+
+/** Names under which their versions are counted. */
+const CONFIGURATIONS = { active: 'MachineConfig/active', persistent: 'MachineConfig/persistent' } as const;
 
 /** The control plane of a machine. @throws {Refusal} `unsupported` on a worker */
 export function planeOf(machine: SimMachine, call: string): NonNullable<SimMachine['plane']> {

@@ -1,12 +1,16 @@
+import { once } from './shared.ts';
+
 /** A value inside an object by a path such as `spec.nodeName`; undefined where there is none. */
 export function fieldOf(object: unknown, path: string): unknown {
   let value = object;
-  for (const part of path.split('.')) {
+  for (const part of partsOf(path)) {
     if (typeof value !== 'object' || value === null) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[part];
   }
   return value;
 }
+
+const partsOf = once((path) => path.split('.'));
 
 /** The same as text; empty where there is none, as field selectors see it. */
 export function textOf(object: unknown, path: string): string {

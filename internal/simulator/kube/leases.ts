@@ -2,7 +2,7 @@ import { type KubeObject, type LeaseObject, toMicroTime, toTime } from '../../..
 import type { NodeState, SimMachine } from '../machine.ts';
 import type { World } from '../world.ts';
 import { AGE_COLUMN, NAME_COLUMN, textColumn } from './columns.ts';
-import { shared } from './shared.ts';
+import { shared, sharedByAll } from './shared.ts';
 import { uidOf } from './storage.ts';
 import { stored } from './stored.ts';
 
@@ -15,7 +15,7 @@ export function leaseObject({ name, node }: SimMachine): LeaseObject | undefined
 
 type LeaseFacts = Pick<SimMachine, 'name'> & Pick<NodeState, 'uid' | 'createdAt' | 'leaseAt'>;
 
-const leaseOf = shared(
+const leaseOf = sharedByAll(
   ({ name, uid, createdAt, leaseAt }: LeaseFacts): LeaseObject => ({
     metadata: {
       name,

@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
 import { fieldOf, listOf, textOf } from './fields.ts';
 import type { Resource, Write } from './resource.ts';
-import { shared } from './shared.ts';
+import { once, sharedByAll } from './shared.ts';
 import { uidOf } from './storage.ts';
 
 /** Kubernetes of every simulated machine. */
@@ -41,7 +41,7 @@ export function nodeObject(machine: SimMachine): NodeObject | undefined {
   });
 }
 
-const nodeOf = shared((facts: NodeFacts): NodeObject => {
+const nodeOf = sharedByAll((facts: NodeFacts): NodeObject => {
   const taints = taintsOf(facts);
   return {
     metadata: {
@@ -80,13 +80,14 @@ const CAPACITY = { cpu: '4', memory: '8388608Ki', pods: '110', 'ephemeral-storag
 
 function statusOf(facts: NodeFacts): NonNullable<NodeObject['status']> & object {
   const heartbeat = toTime(facts.reportedAt);
+  const created = toTime(facts.createdAt);
   const healthy = (type: string, reason: string, message: string) => ({
     type,
     status: 'False' as const,
     reason,
     message,
     lastHeartbeatTime: heartbeat,
-    lastTransitionTime: toTime(facts.createdAt),
+    lastTransitionTime: created,
   });
   return {
     ...{ capacity: CAPACITY, allocatable: CAPACITY },
@@ -118,13 +119,11 @@ const READY_REASONS: Readonly<Record<NodeState['ready'], { reason: string; messa
 };
 
 function nodeInfoOf({ uid, bootId, version }: NodeFacts) {
-  const id = uidOf(uid);
   return {
     bootID: bootId,
     kubeletVersion: KUBERNETES_VERSION,
     osImage: `Talos (v${version})`,
-    machineID: id.replaceAll('-', ''),
-    systemUUID: id,
+    ...identityOf(uid),
     kernelVersion: '6.18.0-talos',
     containerRuntimeVersion: 'containerd://2.2.0',
     kubeProxyVersion: '',
@@ -132,6 +131,11 @@ function nodeInfoOf({ uid, bootId, version }: NodeFacts) {
     architecture: 'amd64',
   };
 }
+
+const identityOf = once((uid) => {
+  const id = uidOf(uid);
+  return { machineID: id.replaceAll('-', ''), systemUUID: id };
+});
 
 /** Takes up what others than the kubelet may write: labels, annotations, taints, and whether pods are scheduled there. */
 function update(world: World, { before, after }: Write): undefined {

@@ -6,7 +6,7 @@ import { AGE_COLUMN, column, NAME_COLUMN, wide } from './columns.ts';
 import { fieldOf, listOf, textOf } from './fields.ts';
 import { type ApiReply, type ApiRequest, failure } from './request.ts';
 import { conflict, type Resource, type Subresource } from './resource.ts';
-import { frozen, once, shared } from './shared.ts';
+import { frozen, once, sharedByAll } from './shared.ts';
 import { isDryRun, saysDryRun } from './verbs.ts';
 
 const IMAGES: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ interface MirrorFacts {
   readonly deletions: number;
 }
 
-const mirrorOf = shared(
+const mirrorOf = sharedByAll(
   ({ app, machine, address, ready, createdAt, restarts, deletions }: MirrorFacts): PodObject => ({
     metadata: {
       name: `${app}-${machine}`,
@@ -116,10 +116,19 @@ const waiting = (reason: string): object => ({ waiting: { reason } });
 function podObject(world: World, pod: SimPod): PodObject {
   const { namespace, name, uid, app, owner, node, startedAt, leavingAt } = pod;
   const machine = world.find(node ?? '');
-  const ready = world.kubernetes.workloads.isHealthy(world, pod);
-  const network = machine === undefined ? 0 : world.machines().indexOf(machine);
-  const shown = { namespace, name, uid, app, owner, node, startedAt, leavingAt };
-  return podOf(pod, { ...shown, ready, network, hostIP: machine?.address });
+  return podOf(pod, {
+    namespace,
+    name,
+    uid,
+    app,
+    owner,
+    node,
+    startedAt,
+    leavingAt,
+    ready: world.kubernetes.workloads.isHealthy(world, pod),
+    network: machine === undefined ? 0 : world.machines().indexOf(machine),
+    hostIP: machine?.address,
+  });
 }
 
 interface PodFacts extends Omit<SimPod, 'leaving' | 'leavingAt'> {
@@ -131,7 +140,7 @@ interface PodFacts extends Omit<SimPod, 'leaving' | 'leavingAt'> {
   readonly hostIP: string | undefined;
 }
 
-const podOf = shared((pod: PodFacts): PodObject => {
+const podOf = sharedByAll((pod: PodFacts): PodObject => {
   const owner = pod.owner === 'Deployment' ? 'ReplicaSet' : pod.owner;
   return {
     metadata: {

@@ -12,7 +12,8 @@ export interface Route {
 
 /** Reads `/api/v1/...` or `/apis/GROUP/VERSION/...`; undefined for a path that leads to no resource. */
 export function routeOf(path: string): Route | undefined {
-  if (routes.has(path)) return routes.get(path);
+  const known = routes.get(path);
+  if (known !== undefined || routes.has(path)) return known;
   const route = readRoute(path);
   if (routes.size >= KEPT) routes.clear();
   routes.set(path, route);

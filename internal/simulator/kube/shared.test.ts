@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { once, shared } from './shared.ts';
+import { once, shared, sharedByAll } from './shared.ts';
 
 describe('an object made out of facts', () => {
   const build = () => {
@@ -39,6 +39,28 @@ describe('an object made out of facts', () => {
     const made = of({}, { name: 'x', labels: ['a'] });
 
     expect(() => made.metadata.labels.push('b')).toThrow(TypeError);
+  });
+});
+
+describe('an object made out of plain facts', () => {
+  const build = () =>
+    sharedByAll(({ name, labels }: { name: string; labels?: object | undefined }) => ({ name, labels }));
+
+  it('is the same one for every owner whose facts are the same, and cannot be changed', () => {
+    const of = build();
+    const first = of({}, { name: 'x', labels: { a: '1' } });
+
+    expect(of({}, { name: 'x', labels: { a: '1' } })).toBe(first);
+    expect(() => Object.assign(first, { name: 'y' })).toThrow(TypeError);
+  });
+
+  it('is another one for other facts', () => {
+    const of = build();
+    const first = of({}, { name: 'x', labels: { a: '1' } });
+
+    expect(of({}, { name: 'x', labels: { a: '2' } })).toEqual({ name: 'x', labels: { a: '2' } });
+    expect(of({}, { name: 'x', labels: undefined })).toEqual({ name: 'x', labels: undefined });
+    expect(of({}, { name: 'x', labels: { a: '1' } })).toBe(first);
   });
 });
 

@@ -17,6 +17,25 @@ export function shared<Facts extends object, Made extends object>(
   };
 }
 
+/**
+ * The same for facts that are plain values: what is made of the same ones is the same object for every owner,
+ * in all worlds. Runs of a search are alike for long, and their objects would be made anew in each.
+ */
+export function sharedByAll<Facts extends object, Made extends object>(
+  build: (facts: Facts) => Made,
+): (owner: object, facts: Facts) => Made {
+  const made = new Map<string, Made>();
+  return shared((facts) => {
+    const key = JSON.stringify(facts);
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const next = build(facts);
+    if (made.size >= KEPT) made.clear();
+    made.set(key, next);
+    return next;
+  });
+}
+
 /** Whether two records with the same keys hold the same values. */
 function isSame<Facts extends object>(a: Facts, b: Facts): boolean {
   for (const key in a) if (a[key] !== b[key]) return false;
@@ -43,6 +62,6 @@ const KEPT = 1_000;
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (Array.isArray(value)) for (const part of value) frozen(part);
-  else for (const part of Object.values(value)) frozen(part);
+  else for (const key in value) frozen(value[key]);
   return Object.freeze(value);
 }
