@@ -51,7 +51,7 @@ export function createEtcd(options: {
   readonly planes: () => readonly SimMachine[];
 }): SimEtcd {
   const { clock, planes } = options;
-  /** Connections by their two ends, the one that comes first by name first: the processes that they are between. */
+  /** Connections by either end and the other: the processes at the two. */
   const links = new Map<SimMachine, Map<SimMachine, readonly [number, number]>>();
   let electing = false;
   let made = 0;
@@ -74,14 +74,16 @@ export function createEtcd(options: {
   const instance = (machine: SimMachine): number => processOf(machine)?.instance ?? 0;
   const isLinked = (a: SimMachine, b: SimMachine): boolean => {
     if (a === b) return isServing(a);
-    if (b.name < a.name) return isLinked(b, a);
     const link = links.get(a)?.get(b);
     return link !== undefined && link[0] === instance(a) && link[1] === instance(b) && isServing(a) && isServing(b);
   };
+  const linkOneWay = (from: SimMachine, to: SimMachine): void => {
+    const ends = links.get(from) ?? new Map<SimMachine, readonly [number, number]>();
+    links.set(from, ends.set(to, [instance(from), instance(to)]));
+  };
   const link = (a: SimMachine, b: SimMachine): void => {
-    const [first, second] = a.name < b.name ? [a, b] : [b, a];
-    const ends = links.get(first) ?? new Map<SimMachine, readonly [number, number]>();
-    links.set(first, ends.set(second, [instance(first), instance(second)]));
+    linkOneWay(a, b);
+    linkOneWay(b, a);
   };
   // Asked at every call of every look.
   const quorum = (): number => {

@@ -1,5 +1,6 @@
 import { type ApiReply, type ApiRequest, failure, notServed } from './kube/request.ts';
 import { type Route, routeOf } from './kube/route.ts';
+import { once } from './kube/shared.ts';
 import { create, list, read, remove } from './kube/verbs.ts';
 import { plainView, type View } from './kube/view.ts';
 import { patch, replace } from './kube/writes.ts';
@@ -71,11 +72,20 @@ function answerBelow(target: Parameters<typeof read>[0], subresource: string): A
 function health(world: World, machine: SimMachine, { path, query }: ApiRequest): ApiReply {
   const ok = path.endsWith('/ping') || isApiServerReady(world, machine);
   if (ok && query.verbose === undefined) return { status: 200, body: 'ok' };
-  const [, name = ''] = path.split('/');
-  const lines = ok
-    ? `[+]ping ok\n[+]etcd ok\n${name} check passed\n`
-    : `[+]ping ok\n[-]etcd failed: reason withheld\n${name} check failed\n`;
-  return { status: ok ? 200 : 500, body: lines };
+  return ok ? passed(path) : failed(path);
+}
+
+const passed = once((path): ApiReply => {
+  return { status: 200, body: `[+]ping ok\n[+]etcd ok\n${checkOf(path)} check passed\n` };
+});
+
+const failed = once((path): ApiReply => {
+  return { status: 500, body: `[+]ping ok\n[-]etcd failed: reason withheld\n${checkOf(path)} check failed\n` };
+});
+
+/** `readyz` of `/readyz/ping`. */
+function checkOf(path: string): string {
+  return path.split('/')[1] ?? '';
 }
 
 export { type ApiReply, type ApiRequest, failure } from './kube/request.ts';

@@ -8,7 +8,7 @@ import type {
   TalosErrorKind,
 } from '../../pkg/talos/index.ts';
 import type { SimMember } from './etcd.ts';
-import { shared } from './kube/shared.ts';
+import { shared, sharedByAll } from './kube/shared.ts';
 import { minorOf, type Running, type SimMachine, viewOf } from './machine.ts';
 import { storeConfiguration, tryConfiguration } from './transitions.ts';
 import { withoutStack } from './without-stack.ts';
@@ -198,7 +198,7 @@ interface ServicesFacts {
   readonly isEtcdHealthy: boolean | undefined;
 }
 
-const servicesOf = shared(({ boot, kubelet, etcd, ...facts }: ServicesFacts): readonly ServiceFact[] => {
+const servicesOf = sharedByAll(({ boot, kubelet, etcd, ...facts }: ServicesFacts): readonly ServiceFact[] => {
   const lasting = (id: string): ServiceFact => ({ id, instance: boot, isRunning: true, isHealthy: true });
   const ofPlane = (service: ServiceFact): ServiceFact[] => (etcd === undefined ? [] : [service]);
   const { isKubeletRunning, isKubeletHealthy, isEtcdRunning, isEtcdHealthy } = facts;
@@ -238,7 +238,7 @@ interface PodsFacts {
   readonly scheduler: number | undefined;
 }
 
-const podContainersOf = shared((facts: PodsFacts): readonly ContainerStatus[] => {
+const podContainersOf = sharedByAll((facts: PodsFacts): readonly ContainerStatus[] => {
   const { machine, apiServer, controllerManager, scheduler } = facts;
   const instances = {
     'kube-apiserver': apiServer,

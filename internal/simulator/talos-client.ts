@@ -12,7 +12,7 @@ import {
 import type { Read } from './call-log.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { resourceOf } from './kept-resources.ts';
-import { shared } from './kube/shared.ts';
+import { sharedByAll } from './kube/shared.ts';
 import { issueKubeconfig } from './kubeconfig.ts';
 import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
@@ -249,7 +249,7 @@ function holds(certificates: readonly Certificate[], fingerprint: Fingerprint): 
 function servicesOf(world: World, machine: SimMachine): readonly ServiceStatus[] {
   const { kubelet, plane, upSince } = machine;
   const services = serviceFacts(world, machine);
-  return statusesOf(services, { services, kubelet: kubelet.startedAt, etcd: plane?.etcd.startedAt, upSince });
+  return statusesOf(machine, { services, kubelet: kubelet.startedAt, etcd: plane?.etcd.startedAt, upSince });
 }
 
 /** Services, and when they last started: with the boot, unless it is one that is started by itself. */
@@ -260,7 +260,7 @@ interface Started {
   readonly upSince: number;
 }
 
-const statusesOf = shared(({ services, kubelet, etcd = 0, upSince }: Started): readonly ServiceStatus[] =>
+const statusesOf = sharedByAll(({ services, kubelet, etcd = 0, upSince }: Started): readonly ServiceStatus[] =>
   services.map(({ id, isRunning, isHealthy }) => {
     const at = id === 'kubelet' ? kubelet : id === 'etcd' ? etcd : upSince;
     return {
