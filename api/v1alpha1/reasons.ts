@@ -11,6 +11,8 @@ export const REASONS = {
   VersionUnsupported: 'The machine runs a Talos version that Ichor was not proved on. Upgrade it first.',
   CertificateRefused: 'A certificate authority did not pass the checks. The message names it and why.',
   BundleMismatch: 'secrets.yaml is not the bundle of this cluster. Find the right file; nothing was changed.',
+  ConfigurationRefused:
+    'The configuration of a machine has a fault for which it could not be changed later. Mend the field that the message names; nothing was changed.',
   RecordLost:
     'The rotation record is gone or was changed. Put back the one that this rotation began with; until then no machine is told anything.',
   ForeignOperation: 'Another operation is under way on this cluster. Wait for it, or delete it.',

@@ -13,7 +13,10 @@ export type IssueLeaf = typeof issueLeaf;
 
 /** Who we are towards the machines: certificates of our own, issued from the CAs that the store holds. */
 export interface Identities {
-  /** To be tried in this order; each trusts the old and the new CA. */
+  /**
+   * To be tried in this order; each trusts the old and the new CA. Every look gets its own, so that it opens its own
+   * connections: an open one is never verified again, and what came over it says nothing of who is accepted now.
+   */
   talos(state: ClusterState, preferNew: boolean): Promise<readonly Identity[]>;
   /** Makes a leaf for a proof. */
   readonly issue: IssueLeaf;

@@ -94,13 +94,14 @@ async function readTalos(
     isPlane ? readPlane(client) : undefined,
   ]);
   const text = active.config.expose();
-  const { digest, standing } = configs.read(text, { state, replaced }, `the configuration of ${machine.name}`);
+  const { digest, standing, unfit } = configs.read(text, { state, replaced }, `the configuration of ${machine.name}`);
   return {
     version: version.tag.replace(/^v/, ''),
     bootId,
     configDigest: digest,
     ...(kept === undefined ? {} : { keptDigest: kept === text ? digest : digestOf(kept) }),
     standing,
+    ...(unfit === undefined ? {} : { unfit }),
     pki,
     kubelet: toService(services.find((service) => service.id === 'kubelet')),
     ...(plane === undefined

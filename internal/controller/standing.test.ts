@@ -137,6 +137,17 @@ describe('a configuration outside of a rotation', () => {
     },
   );
 
+  it('says why it could not be changed, with line and field', async () => {
+    const { text, state } = await issuing('controlplane', 'typed');
+    const read = (config: string) => createConfigReader().read(config, { state, replaced: NOTHING }, 'cp1').unfit;
+    const lines = text.split('\n').length;
+
+    expect(read(text)).toBeUndefined();
+    expect(read(`${text}---\napiVersion: v1alpha1\nkind: KubeAPIServerConfig\n`)).toBe(
+      `line ${lines}: KubeAPIServerConfig: a KubeAPIServerConfig document without a KubeAuthenticationConfig document: kube-apiserver does not start; add it`,
+    );
+  });
+
   it('is read anew when another operation is over', async () => {
     const { text, state, replaced } = await issuing('controlplane', 'typed');
     const reader = createConfigReader();

@@ -17,6 +17,8 @@ export interface ReadConfig {
   /** SHA-256 of its bytes, lower-case hex. */
   readonly digest: string;
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
+  /** The first reason for which it cannot be rendered, with field and line. */
+  readonly unfit?: string;
 }
 
 /** What configurations are compared with. */
@@ -59,12 +61,20 @@ export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf):
       if (before !== undefined && known.size <= limit / 2) return before;
       // A Map keeps the order of insertion: what is used again moves to its end.
       known.delete(key);
-      const read = before ?? { digest, standing: standingOf(openMachineConfig(config, where), expected) };
+      const read = before ?? { digest, ...readOf(openMachineConfig(config, where), expected) };
       known.set(key, read);
       const [oldest] = known.keys();
       if (known.size > limit && oldest !== undefined) known.delete(oldest);
       return read;
     },
+  };
+}
+
+function readOf(config: OpenMachineConfig, expected: Expected): Omit<ReadConfig, 'digest'> {
+  const [problem] = config.view().problems;
+  return {
+    standing: standingOf(config, expected),
+    ...(problem === undefined ? {} : { unfit: `line ${problem.line}: ${problem.field}: ${problem.message}` }),
   };
 }
 

@@ -73,6 +73,8 @@ export interface TalosReading {
   /** SHA-256 of the configuration that the next boot will start with; absent where the machine does not show it. */
   readonly keptDigest?: string;
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
+  /** Why its configuration cannot be rendered, with field and line; absent where nothing is wrong with it. */
+  readonly unfit?: string;
   readonly pki: PkiReading;
   readonly kubelet: ServiceReading;
   /** Control planes only. */

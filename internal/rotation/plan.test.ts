@@ -91,6 +91,7 @@ describe('the plan', () => {
           'every machine runs a Talos that can do it',
           'old and new certificate authorities pass every check',
           'every machine carries what secrets.yaml holds',
+          'every configuration can be changed',
           'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm',
           'every kube-apiserver is ready on its own machine',
           'every Node is Ready in the boot that its machine reports',

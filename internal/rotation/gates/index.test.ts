@@ -13,6 +13,7 @@ const WRONG: Readonly<Record<string, ObservationOptions>> = {
   AggregatorUnsupported: { talos: { version: '1.13.0' } },
   CertificateRefused: { store: { problems: ['talos: it is no CA'] } },
   BundleMismatch: { standing: { talos: { stage: 'Foreign', why: 'another CA' } } },
+  ConfigurationRefused: { talos: { unfit: 'line 3: machine.type: is not there' } },
   ForeignConfiguration: { standing: { talos: { stage: 'Foreign', why: 'another CA' } } },
   EtcdNotWhole: { etcd: { leaderId: undefined } },
   ApiServerNotReady: { apiServer: 'failing: etcd' },
@@ -31,12 +32,13 @@ function firstReasons(
   return names.map((_, from) => {
     const wrong = names.slice(from).map((name) => WRONG[name] ?? {});
     const store = Object.assign({}, ...wrong.map((each) => each.store ?? {})) as ObservationOptions['store'] & object;
+    const talos = Object.assign({}, ...wrong.map((each) => each.talos ?? {})) as ObservationOptions['talos'] & object;
     const except = Object.assign({}, ...wrong.map((each) => each.except ?? {})) as ObservationOptions['except'] &
       object;
     const merged: ObservationOptions = Object.assign(
       { stage, workers: 2, targets: ['talos', 'etcd', 'kubernetes-aggregator'] },
       ...wrong,
-      { store, except },
+      { store, except, talos },
     );
     return firstBlocker(gates, contextOf(anObservation(merged)))?.reason;
   });
@@ -51,6 +53,7 @@ describe('the gates in their order', () => {
       'AggregatorUnsupported',
       'CertificateRefused',
       'BundleMismatch',
+      'ConfigurationRefused',
       'EtcdNotWhole',
       'ApiServerNotReady',
       'NodeNotReady',

@@ -2,6 +2,7 @@ import type { Context, Gate } from '../context.ts';
 import { apiServersReady } from './api-servers-ready.ts';
 import { bundleIsThisClusters } from './bundle-is-this-clusters.ts';
 import { certificatesPass } from './certificates-pass.ts';
+import { configurationsFit } from './configurations-fit.ts';
 import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
 import { etcdIsWhole } from './etcd-is-whole.ts';
 import { etcdKeepsQuorum } from './etcd-keeps-quorum.ts';
@@ -21,6 +22,7 @@ export const PREFLIGHT: readonly Gate[] = [
   versionsSupported,
   certificatesPass,
   bundleIsThisClusters,
+  configurationsFit,
   etcdIsWhole,
   apiServersReady,
   nodesReady,
@@ -63,6 +65,7 @@ export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
   [versionsSupported, 'every machine runs a Talos that can do it'],
   [certificatesPass, 'old and new certificate authorities pass every check'],
   [bundleIsThisClusters, 'every machine carries what secrets.yaml holds'],
+  [configurationsFit, 'every configuration can be changed'],
   [noForeignConfiguration, 'nobody else changed a configuration'],
   [etcdIsWhole, 'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm'],
   [apiServersReady, 'every kube-apiserver is ready on its own machine'],

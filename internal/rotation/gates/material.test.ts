@@ -4,6 +4,7 @@ import { aCertificate, material, print } from '../../../test/builders/rotation-m
 import { contextOf } from '../decide.ts';
 import { bundleIsThisClusters } from './bundle-is-this-clusters.ts';
 import { certificatesPass } from './certificates-pass.ts';
+import { configurationsFit } from './configurations-fit.ts';
 import { noForeignConfiguration } from './no-foreign-configuration.ts';
 import { noOtherOperation } from './no-other-operation.ts';
 import { recordIsKept } from './record-is-kept.ts';
@@ -12,6 +13,22 @@ import { versionsSupported } from './versions-supported.ts';
 function context(options: ObservationOptions = {}) {
   return contextOf(anObservation(options));
 }
+
+describe('configurationsFit', () => {
+  it('passes where every configuration can be changed, and leaves machines that are unknown to the gate that asks for them', () => {
+    expect(configurationsFit(context())).toBeUndefined();
+    expect(configurationsFit(context({ except: { w1: { unknown: 'unreachable' } } }))).toBeUndefined();
+  });
+
+  it('names the machine, the line and the field before anything is begun', () => {
+    const except = { w1: { talos: { unfit: 'line 7: machine.acceptedCAs: stands twice' } } } as const;
+
+    expect(configurationsFit(context({ except }))).toEqual({
+      reason: 'ConfigurationRefused',
+      message: 'w1: its configuration cannot be changed as it is: line 7: machine.acceptedCAs: stands twice',
+    });
+  });
+});
 
 describe('bundleIsThisClusters', () => {
   it('passes when every machine carries what the bundle holds', () => {
