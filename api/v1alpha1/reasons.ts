@@ -13,6 +13,8 @@ export const REASONS = {
   BundleMismatch: 'secrets.yaml is not the bundle of this cluster. Find the right file; nothing was changed.',
   ConfigurationRefused:
     'The configuration of a machine has a fault for which it could not be changed later. Mend the field that the message names; nothing was changed.',
+  ClocksDisagree:
+    'The clocks of a machine and of this host differ: certificates would not be valid yet for one of them. Set the one that is wrong (talosctl time shows the one of a machine), then start again.',
   RecordLost:
     'The rotation record is gone or was changed. Put back the one that this rotation began with; until then no machine is told anything.',
   ForeignOperation: 'Another operation is under way on this cluster. Wait for it, or delete it.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeView } from '../../pkg/kube/index.ts';
-import { createHeartbeats } from './heartbeats.ts';
+import { clockAheadMs, createHeartbeats } from './heartbeats.ts';
 
 /** A clock that shows what it is given. */
 function at(passed: number[]) {
@@ -34,5 +34,26 @@ describe('heartbeats', () => {
 
   it('has nothing to add for a Node without a Lease', () => {
     expect(createHeartbeats(at([5])).nodeTime(aNode(undefined), 5)).toBe(5);
+  });
+});
+
+describe('how far the clock of a Node is ahead', () => {
+  it.each([
+    ['in the future, seen once', 4_600_000, 1_000_000, 3_600_000],
+    ['some time ago, seen once: its kubelet may be dead', 400_000, 1_000_000, 0],
+    ['nowhere', undefined, 1_000_000, 0],
+  ])('is told by a Lease %s', (_what, renewedAt, now, expected) => {
+    const node = aNode(renewedAt);
+
+    expect(clockAheadMs(node, createHeartbeats(at([5])).nodeTime(node, now), now)).toBe(expected);
+  });
+
+  it('is told by a change that was seen, also where the Node is behind', () => {
+    const heartbeats = createHeartbeats(at([0, 10_000, 14_000]));
+    heartbeats.nodeTime(aNode(400_000), 4_000_000);
+    const node = aNode(410_000);
+
+    expect(clockAheadMs(node, heartbeats.nodeTime(node, 4_010_000), 4_010_000)).toBe(-3_600_000);
+    expect(clockAheadMs(node, heartbeats.nodeTime(node, 4_014_000), 4_014_000)).toBe(-3_600_000);
   });
 });

@@ -27,3 +27,11 @@ export function createHeartbeats(clock: Pick<Clock, 'monotonic'>): Heartbeats {
     },
   };
 }
+
+/**
+ * How far the Node's clock is ahead of ours, ms. `nodeTime` is what {@link Heartbeats} made of the same two: the same as `now`
+ * while the Lease has not been seen to change, when only one that lies in the future tells anything.
+ */
+export function clockAheadMs({ leaseRenewedAt }: NodeView, nodeTime: number, now: number): number {
+  return Math.max(nodeTime, leaseRenewedAt ?? nodeTime) - now;
+}

@@ -20,7 +20,7 @@ import type {
   ServiceReading,
   TalosReading,
 } from '../rotation/observation.ts';
-import type { Heartbeats } from './heartbeats.ts';
+import { clockAheadMs, type Heartbeats } from './heartbeats.ts';
 import { authoritiesOf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import type { ClusterState } from './ports.ts';
@@ -67,13 +67,15 @@ async function readHealth(client: Parameters<typeof readApiServerHealth>[0]) {
 }
 
 function toNode(node: NodeView, { now, owners, heartbeats }: MachineInput): NodeReading {
-  const why = whyNotReady(node, { now: heartbeats.nodeTime(node, now) });
+  const nodeTime = heartbeats.nodeTime(node, now);
+  const why = whyNotReady(node, { now: nodeTime });
   return {
     name: node.name,
     uid: node.uid,
     ready: why === undefined,
     readyMessage: why ?? 'Ready',
     bootId: node.bootId,
+    clockAheadMs: clockAheadMs(node, nodeTime, now),
     cordoned: node.unschedulable,
     cordonedByUs: node.cordonedBy !== undefined && owners.includes(node.cordonedBy),
   };

@@ -96,6 +96,11 @@ export interface NodeReading {
   readonly ready: boolean;
   readonly readyMessage: string;
   readonly bootId: string;
+  /**
+   * How far the machine's clock is ahead of ours by its kubelet's Lease, ms, below 0 where it is behind; right to some ten
+   * seconds. 0 while the Lease has not been seen to change, unless it lies in the future.
+   */
+  readonly clockAheadMs: number;
   readonly cordoned: boolean;
   readonly cordonedByUs: boolean;
 }

@@ -95,6 +95,7 @@ describe('the plan', () => {
           'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm',
           'every kube-apiserver is ready on its own machine',
           'every Node is Ready in the boot that its machine reports',
+          'the clock of every machine agrees with that of this host',
         ],
         change: [
           'every machine answers, and the list of machines is complete',

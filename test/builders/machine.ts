@@ -185,6 +185,7 @@ function nodeReading(name: string, options: MachineOptions): MachineObservation[
       ready: true,
       readyMessage: 'kubelet is posting ready status',
       bootId: options.boot ?? 'boot-1',
+      clockAheadMs: 0,
       cordoned: false,
       cordonedByUs: false,
       ...options.node,

@@ -18,6 +18,7 @@ const WRONG: Readonly<Record<string, ObservationOptions>> = {
   EtcdNotWhole: { etcd: { leaderId: undefined } },
   ApiServerNotReady: { apiServer: 'failing: etcd' },
   NodeNotReady: { node: { ready: false } },
+  ClocksDisagree: { except: { w1: { node: { clockAheadMs: 3_600_000 } } } },
   ControlPlaneCordoned: { except: { cp2: { node: { cordoned: true } } } },
   EtcdPkiNotLoaded: { pki: { etcdTrusted: [] } },
   ControlPlanePodNotReady: { kubernetes: { unreadyControlPlanePods: { known: true, value: ['kube-scheduler-cp1'] } } },
@@ -57,6 +58,7 @@ describe('the gates in their order', () => {
       'EtcdNotWhole',
       'ApiServerNotReady',
       'NodeNotReady',
+      'ClocksDisagree',
     ];
 
     expect(firstReasons(PREFLIGHT, 'Pending', order)).toEqual(order);

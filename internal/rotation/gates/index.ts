@@ -2,6 +2,7 @@ import type { Context, Gate } from '../context.ts';
 import { apiServersReady } from './api-servers-ready.ts';
 import { bundleIsThisClusters } from './bundle-is-this-clusters.ts';
 import { certificatesPass } from './certificates-pass.ts';
+import { clocksAgree } from './clocks-agree.ts';
 import { configurationsFit } from './configurations-fit.ts';
 import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
 import { etcdIsWhole } from './etcd-is-whole.ts';
@@ -26,6 +27,7 @@ export const PREFLIGHT: readonly Gate[] = [
   etcdIsWhole,
   apiServersReady,
   nodesReady,
+  clocksAgree,
 ];
 
 /** Asked in place of these before a rotation goes on with the record of an operation that is gone: machines stand anywhere. */
@@ -71,6 +73,7 @@ export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
   [apiServersReady, 'every kube-apiserver is ready on its own machine'],
   [nodesReady, 'every Node is Ready in the boot that its machine reports'],
   [nobodyCordoned, 'nobody else has cordoned another control plane'],
+  [clocksAgree, 'the clock of every machine agrees with that of this host'],
   [etcdPkiLoaded, "every control plane holds the stage's etcd certificates"],
   [controlPlanePodsReady, 'every control plane pod is Ready'],
 ]);

@@ -3,6 +3,7 @@ import type { MachineOptions } from '../../../test/builders/machine.ts';
 import { anObservation, type ObservationOptions } from '../../../test/builders/rotation.ts';
 import { contextOf } from '../decide.ts';
 import { apiServersReady } from './api-servers-ready.ts';
+import { clocksAgree } from './clocks-agree.ts';
 import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
 import { everyMachineKnown } from './every-machine-known.ts';
 import { nobodyCordoned } from './nobody-cordoned.ts';
@@ -120,6 +121,29 @@ describe('nodesReady', () => {
 
   it('does not mind a Node that somebody cordoned', () => {
     expect(nodesReady(context({ except: { w1: { node: { cordoned: true } } } }))).toBeUndefined();
+  });
+});
+
+describe('clocksAgree', () => {
+  const aheadBy = (clockAheadMs: number) => clocksAgree(context({ except: { w1: { node: { clockAheadMs } } } }));
+
+  it.each([0, 120_000, -120_000])('passes where a clock is %i ms ahead', (clockAheadMs) => {
+    expect(aheadBy(clockAheadMs)).toBeUndefined();
+  });
+
+  it.each([
+    [150_001, 'the clock of w1 is 3 minutes ahead of that of this host; expected at most 2 minutes'],
+    [-300_000, 'the clock of w1 is 5 minutes behind that of this host; expected at most 2 minutes'],
+    [86_400_000, 'the clock of w1 is 24 hours ahead of that of this host; expected at most 2 minutes'],
+  ])(
+    'stops where one is %i ms ahead, whose certificates nobody would take yet, or that would take none',
+    (ms, message) => {
+      expect(aheadBy(ms)).toEqual({ reason: 'ClocksDisagree', message });
+    },
+  );
+
+  it('leaves machines without a Node to the gates that ask for it', () => {
+    expect(clocksAgree(context({ except: { w1: { node: 'none' }, cp1: { node: 'unknown' } } }))).toBeUndefined();
   });
 });
 

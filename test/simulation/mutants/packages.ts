@@ -69,6 +69,14 @@ export const PACKAGE_MUTANTS: readonly Mutant[] = [
     'internal/controller/session.test.ts',
   ),
   one(
+    'a machine whose clock is hours off is told of a new CA all the same',
+    'H1',
+    'internal/rotation/gates/index.ts',
+    '  nodesReady,\n  clocksAgree,\n',
+    '  nodesReady,\n',
+    'internal/rotation/gates/index.test.ts',
+  ),
+  one(
     'a control plane that somebody else drains is not minded when another one is rebooted',
     'C11',
     'internal/rotation/gates/nobody-cordoned.ts',
