@@ -23,12 +23,12 @@ export function recovery(): Checker {
   };
 }
 
-/** A reboot that was not heard is asked for again after five minutes, and not before. */
+/** A reboot that was not heard, or whose process died between marker and call, is asked for again after five minutes, and not before. */
 const RETRY_MS = 340_000;
 
 function isUnheard({ faults }: Moment, from: number): boolean {
   return faults.log.reboots.some(
-    ({ askedAt, begunAt = Number.POSITIVE_INFINITY }) => askedAt <= from + RECOVERY_MS && begunAt > from,
+    ({ askedAt, begunAt = Number.POSITIVE_INFINITY }) => askedAt <= from + RETRY_MS && begunAt > from,
   );
 }
 
