@@ -33,16 +33,16 @@ describe('the words that aliases stand for', () => {
     ['what is in brackets, to the bracket', '[[&a x], y, *a]\n', 1],
     ['brackets in brackets, whole', '[&a [x, y], *a]\n', 5],
     ['brackets over lines', 'a: &a [x,\n y,\n z]\nb: *a\n', 7],
-    ['brackets that end at the margin', 'a: &a [x,\n y,\n z\n]\nb: &b {c: d\n}\ne: [*a, *b]\n', 7 + 5],
+    ['brackets that end at the margin', 'a: &a [x,\n y,\n z\n]\nb: &b {c: d\n}\ne: [*a, *b]\n', 12],
     ['a text of several lines', 'a: &a |\n  x\n  y\nb: *a\n', 2],
     ['what stands before it, inside of its own anchor', 'a: &a [x, *a]\n', 4],
-    ['at most, where an inner anchor has the name of an outer one', 'a: &a [&a x, *a]\nb: *a\n', 5 + 11],
+    ['at most, where an inner anchor has the name of an outer one', 'a: &a [&a x, *a]\nb: *a\n', 16],
     ['at most, where an older anchor is smaller', '- &a x\n- b: &a [x, y]\n  c: *a\n', 8],
   ])('are %s', (_what, text, words) => {
     expect(weightOf(text)).toBe(words);
   });
 
   it('are counted in one go, however many anchors are open', () => {
-    expect(weightOf(`a: ${'&a '.repeat(20_000)}[${'x, *b, '.repeat(5_000)}x]\nb: *a\n`)).toBe(40_002 + 19_999 - 19_999);
+    expect(weightOf(`a: ${'&a '.repeat(20_000)}[${'x, *b, '.repeat(5_000)}x]\nb: *a\n`)).toBe(40_002);
   });
 });
