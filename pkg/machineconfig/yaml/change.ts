@@ -10,7 +10,7 @@ import {
   literalContent,
   type Value,
 } from './emit.ts';
-import { type AnyNode, type AnyPair, contentEnd, isNull } from './nodes.ts';
+import { type AnyNode, type AnyPair, contentEnd } from './nodes.ts';
 import { lineEnd, lineStart, type SourceText } from './source.ts';
 
 /**
@@ -57,18 +57,21 @@ function setBlock({ text: whole, eol }: SourceText, node: Scalar.Parsed, text: s
   const start = node.range[0];
   const end = contentEnd(whole, node);
   const [header = '|', ...lines] = whole.slice(start, end).split(/\r?\n/);
-  const indent = /^ */.exec(lines.find((line) => line.trim() !== '') ?? '  ')?.[0].length ?? 2;
-  const [, digit = '', rest = ''] = /^[|>][-+]?([1-9]?)[-+]?(.*)$/s.exec(header) ?? [];
-  const written = [`|${digit}${rest}`, ...literalContent(text, indent)].join(eol);
+  const first = lines.find((line) => line.trim() !== '');
+  // Nothing says how far in the content of an empty block would stand.
+  if (first === undefined) {
+    return [{ start, end, text: header.replace(/[|>][-+1-9]*/, () => JSON.stringify(text)) }];
+  }
+  const indent = first.length - first.trimStart().length;
+  const written = [header.replace(/[|>][-+]?([1-9]?)[-+]?/, '|$1'), ...literalContent(text, indent)].join(eol);
   // A literal block that ends with the file has no last newline unless the file has one.
   return [{ start, end, text: end === whole.length && text.endsWith('\n') ? written + eol : written }];
 }
 
 /** Whole lines at an offset where a line begins, or behind the last line of a file that lacks its newline. */
 function insertLines({ text, eol }: SourceText, at: number, lines: readonly string[]): Edit {
-  const isUnterminated = at === text.length && at > 0 && text[at - 1] !== '\n';
   const written = lines.join(eol);
-  return { start: at, end: at, text: isUnterminated ? eol + written : written + eol };
+  return { start: at, end: at, text: text[at - 1] === '\n' ? written + eol : eol + written };
 }
 
 /**
@@ -92,19 +95,17 @@ function removeLines({ text }: SourceText, extents: readonly (readonly [number, 
 
 function addField(source: SourceText, map: YAMLMap, after: string, key: string, value: Value): Edit[] {
   const pairs = map.items as AnyPair[];
-  const neighbour = pairs.find((pair) => isScalar(pair.key) && pair.key.value === after);
+  const pair = pairs.find((each) => isScalar(each.key) && each.key.value === after) ?? pairs.at(-1);
+  // Only brackets can be without a field.
+  if (pair === undefined) {
+    const inside = (map.range?.[0] ?? 0) + 1;
+    return [{ start: inside, end: inside, text: flowField(key, value) }];
+  }
   if (map.flow) {
-    const last = neighbour ?? pairs.at(-1);
-    if (last === undefined) {
-      const inside = (map.range?.[0] ?? 0) + 1;
-      return [{ start: inside, end: inside, text: flowField(key, value) }];
-    }
-    const end = (last.value ?? last.key).range[1];
+    const end = (pair.value ?? pair.key).range[1];
     return [{ start: end, end, text: `, ${flowField(key, value)}` }];
   }
-  const pair = neighbour ?? pairs.at(-1);
-  if (pair === undefined) throw new RangeError('a block mapping without a field cannot be added to');
-  const layout = layoutOf(source, map);
+  const layout = layoutOf(source.text, map);
   const end = lineEnd(source.text, pairContentEnd(source.text, pair));
   return [insertLines(source, end, fieldLines(key, value, layout))];
 }
@@ -120,7 +121,7 @@ function removeField(source: SourceText, map: YAMLMap, key: string): Edit[] {
       new Set([index]),
     );
   const { value } = pair;
-  if (value === null || !isSeq(value) || value.flow) {
+  if (!isSeq(value) || value.flow) {
     return removeLines(source, [[pair.key.range[0], pairContentEnd(source.text, pair)]]);
   }
   // Comments between the items of a list are not ours: only the key and the items go.
@@ -171,45 +172,35 @@ function replaceItem(source: SourceText, list: YAMLSeq, at: number, value: Value
 function removeFlow(extents: readonly (readonly [number, number])[], positions: ReadonlySet<number>): Edit[] {
   let leading = 0;
   while (positions.has(leading)) leading++;
-  const edits: Edit[] = [];
-  const first = extents[0];
-  if (leading > 0 && first !== undefined) {
-    const end = extents[leading]?.[0] ?? extents[leading - 1]?.[1] ?? first[1];
-    edits.push({ start: first[0], end, text: '' });
-  }
-  for (const position of [...positions].filter((each) => each >= leading)) {
-    const before = extents[position - 1];
-    const own = extents[position];
-    if (before !== undefined && own !== undefined) edits.push({ start: before[1], end: own[1], text: '' });
-  }
-  return edits;
+  return extents.flatMap(([start, end], at) => {
+    if (!positions.has(at)) return [];
+    if (at < leading) return [{ start, end: extents[at + 1]?.[0] ?? end, text: '' }];
+    return [{ start: extents[at - 1]?.[1] ?? start, end, text: '' }];
+  });
 }
 
 /** From the dash of a block list's item to the end of its content. */
 function itemExtent(text: string, list: YAMLSeq, position: number): readonly [number, number] {
   const token = (list as { srcToken?: CST.BlockSequence }).srcToken?.items[position];
   const dash = token?.start.find((each) => each.type === 'seq-item-ind');
-  const node = (list.items as AnyNode[])[position] ?? null;
-  const start = dash?.offset ?? node?.range[0] ?? list.range?.[0] ?? 0;
-  return [start, node === null || isNull(node) ? start : contentEnd(text, node)];
+  const node = (list.items as ParsedNode[])[position];
+  const start = dash?.offset ?? 0;
+  return [start, node === undefined ? start : contentEnd(text, node)];
 }
 
 /** The end of a pair's content, on the key's own line where nothing is written behind the colon. */
-function pairContentEnd(text: string, pair: AnyPair): number {
-  const { key, value } = pair;
-  return value === null || (isNull(value) && isScalar(value) && value.source === '')
-    ? key.range[1]
-    : contentEnd(text, value);
+function pairContentEnd(text: string, { key, value }: AnyPair): number {
+  return contentEnd(text, value ?? key);
 }
 
 /** The indent of a block mapping's fields, and the step that its levels use. */
-function layoutOf({ text }: SourceText, map: YAMLMap): Layout {
+function layoutOf(text: string, map: YAMLMap): Layout {
   const first = (map.items as AnyPair[])[0];
   const at = first?.key.range[0] ?? 0;
   const indent = at - lineStart(text, at);
   for (const pair of map.items as AnyPair[]) {
     const { value } = pair;
-    if (value === null || !isMap(value) || value.flow) continue;
+    if (!isMap(value) || value.flow) continue;
     const inner = (value.items as AnyPair[])[0]?.key.range[0];
     if (inner !== undefined) return { indent, step: Math.max(1, inner - lineStart(text, inner) - indent) };
   }
@@ -218,5 +209,5 @@ function layoutOf({ text }: SourceText, map: YAMLMap): Layout {
 
 function stepBelow(text: string, list: YAMLSeq): number {
   const map = (list.items as AnyNode[]).find((item) => isMap(item));
-  return map !== undefined && isMap(map) ? layoutOf({ text, where: undefined, eol: '\n' }, map).step : 4;
+  return isMap(map) ? layoutOf(text, map).step : 4;
 }

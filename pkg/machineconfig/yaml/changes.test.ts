@@ -4,6 +4,13 @@ import { type Changes, changesOf } from './change.ts';
 import { applyEdits, type Edit } from './edits.ts';
 import type { Value } from './emit.ts';
 
+/** What a change makes of a whole text. */
+function changedWhole(text: string, change: (changes: Changes, root: YAMLMap) => Edit[]): string {
+  const root = parseDocument(text, { keepSourceTokens: true }).contents;
+  if (!isMap(root)) throw new Error('the text holds fields');
+  return applyEdits(text, change(changesOf({ text, eol: '\n', where: undefined }), root));
+}
+
 /** What a change makes of the lines below `machine`. */
 function changed(lines: string, change: (changes: Changes, machine: YAMLMap) => Edit[]): string {
   const text = `machine:\n${lines}`;
@@ -46,6 +53,10 @@ describe('another text in a scalar', () => {
     ['a block at an end without a newline, for a text without one', '  ca: |\n    a', 'c', '  ca: |\n    c'],
     ['a block that begins with an empty line', '  ca: |\n\n    a\n  z: 1\n', 'c\n', '  ca: |\n    c\n  z: 1\n'],
     ['a block that keeps its newlines', '  ca: |2+ # kept\n    a\n  z: 1\n', 'c\n', '  ca: |2 # kept\n    c\n  z: 1\n'],
+    ['an empty block', '  ca: | # kept\n  z: 1\n', 'c\nd\n', '  ca: "c\\nd\\n" # kept\n  z: 1\n'],
+    ['an empty block with all marks', '  ca: >2-\n\n  z: 1\n', 'c', '  ca: "c"\n\n  z: 1\n'],
+    ['a block below an empty line of blanks', '  ca: |\n   \n    a\n  z: 1\n', 'c\n', '  ca: |\n    c\n  z: 1\n'],
+    ['a block, its indent last', '  ca: |-2 # |4\n     a\n  z: 1\n', 'c\n', '  ca: |2 # |4\n     c\n  z: 1\n'],
     ['a plain one, with a word that only begins like a truth', '  ca: abc\n', 'yesterday', '  ca: yesterday\n'],
     ['a plain one, with a word that only ends like one', '  ca: abc\n', 'untrue', '  ca: untrue\n'],
     ['a plain one, with what only begins like a number', '  ca: abc\n', '1kg', '  ca: 1kg\n'],
@@ -83,6 +94,15 @@ describe('another field', () => {
     expect(add(lines, value)).toBe(expected);
   });
 
+  it('comes with the step of the fields beside it, or else with four blanks', () => {
+    const addWhole = (text: string) =>
+      changedWhole(text, (changes, root) => changes.addField(root, 'ca', 'new', { l: ['x'] }));
+
+    expect(addWhole('ca: a\n')).toBe('ca: a\nnew:\n    l:\n        - x\n');
+    expect(addWhole('ca: a\nz:\n y: 1\n')).toBe('ca: a\nnew:\n l:\n  - x\nz:\n y: 1\n');
+    expect(addWhole('ca: a\nz: {y: 1}\n')).toBe('ca: a\nnew:\n    l:\n        - x\nz: {y: 1}\n');
+  });
+
   it('comes into brackets behind its neighbour, at the end, or alone', () => {
     const inBrackets = (lines: string) =>
       changed(lines, (changes, machine) => changes.addField(node(machine, 'm') as YAMLMap, 'ca', 'new', ['x']));
@@ -114,6 +134,14 @@ describe('a field that goes', () => {
     ['that is not there', '  a: 1\n', '  a: 1\n'],
   ])('goes %s', (_how, lines, expected) => {
     expect(remove(lines)).toBe(expected);
+  });
+
+  it('may be all that there is', () => {
+    const removeWhole = (text: string) => changedWhole(text, (changes, root) => changes.removeField(root, 'ca'));
+
+    expect(removeWhole('ca: x')).toBe('');
+    expect(removeWhole('ca:\n- x\n- y')).toBe('');
+    expect(removeWhole('ca:\n- x\n- y\nz: 1')).toBe('z: 1');
   });
 
   it('goes out of brackets with one comma', () => {
@@ -149,6 +177,18 @@ describe('items of a list', () => {
       '  l:\n    - a\n    - |\n      x\n      k\n    - []\n    - {}\n',
     );
     expect(add('  l:\n  - a', 1, 'x')).toBe('  l:\n  - a\n  - x');
+    expect(add('  l:\n  -\n  -\n', 2, 'x')).toBe('  l:\n  -\n  -\n  - x\n');
+    expect(add('  l:\n  -\n    a: b\n', 1, 'x')).toBe('  l:\n  -\n    a: b\n  - x\n');
+    expect(add('  l:\n  -\n    a: b\n', 0, 'x')).toBe('  l:\n  - x\n  -\n    a: b\n');
+  });
+
+  it('come with the step of the fields in other items, or else with four blanks', () => {
+    const value = { p: { q: 'x' } };
+
+    expect(add('  l:\n    - a\n', 1, value)).toBe('  l:\n    - a\n    - p:\n          q: x\n');
+    expect(add('  l:\n    - a\n    - b:\n         c: 1\n', 2, value)).toBe(
+      '  l:\n    - a\n    - b:\n         c: 1\n    - p:\n         q: x\n',
+    );
   });
 
   it('come into brackets', () => {
@@ -167,6 +207,11 @@ describe('items of a list', () => {
     expect(remove('  l:\n    -\n    - b\n', 0)).toBe('  l:\n    - b\n');
     expect(remove(block, 1)).toBe('  l:\n    - a\n    # yours\n    - c # kept\n  z: 1\n');
     expect(remove('  l:\n  - a\n  - b', 1)).toBe('  l:\n  - a');
+    expect(remove('  l:\n  - a\n  - b\n  - c', 1, 2)).toBe('  l:\n  - a');
+    expect(remove('  l:\n  - a\n  - b\n  - c', 0, 2)).toBe('  l:\n  - b');
+    expect(remove(block)).toBe(block);
+    expect(remove('  l: [a, b]\n')).toBe('  l: [a, b]\n');
+    expect(remove('  l:\n    - a\n    - ~ # gone\n    - b\n', 1)).toBe('  l:\n    - a\n    - b\n');
   });
 
   it('go out of brackets with their commas', () => {
@@ -174,6 +219,7 @@ describe('items of a list', () => {
     expect(remove('  l: [a, b, c]\n', 2, 1)).toBe('  l: [a]\n');
     expect(remove('  l: [a, b, c]\n', 0, 2)).toBe('  l: [b]\n');
     expect(remove('  l: [ a, b ]\n', 0, 1)).toBe('  l: [  ]\n');
+    expect(remove('  l: [a, b, c, d, e]\n', 0, 1, 3)).toBe('  l: [c, e]\n');
   });
 
   it('are replaced in their place', () => {

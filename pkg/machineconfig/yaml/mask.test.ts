@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mask } from './mask.ts';
 
-const INTEREST = { whole: new Set(['kind']), partial: { machine: new Set(['ca']) } };
+const INTEREST = { whole: new Set(['kind']), partial: new Map([['machine', new Set(['ca'])]]) };
 const BULK = `${'#'.padEnd(1023)}\n`.repeat(256);
 
 /** The masked text without the bulk that makes it worth masking. */
@@ -12,71 +12,123 @@ function masked(text: string): string {
 }
 
 describe('masking a large text', () => {
-  it('blanks the lines below keys that nobody reads, and keeps the keys', () => {
-    expect(
-      masked('machine:\n  ca:\n    crt: x\n  files:\n    - a: "b"\n    - c\n  end: 1\nother:\n- x: y\nkind: z\n'),
-    ).toBe('machine:\n  ca:\n    crt: x\n  files:\n#…\n  end: 1\nother:\n#…\nkind: z\n');
+  it.each([
+    [
+      'keys that nobody reads, and keeps the keys',
+      'machine:\n  ca:\n    crt: x\n  files:\n    - a: "b"\n    - c\n  end: 1\nother:\n- x: y\nkind: z\n',
+      'machine:\n  ca:\n    crt: x\n  files:\n#…\n  end: 1\nother:\n#…\nkind: z\n',
+    ],
+    ['them to the end', 'machine:\n  files:\n    - a\n    - b\n', 'machine:\n  files:\n#…\n'],
+    [
+      'a key, empty lines and comments at any margin among it',
+      'other:\r\n  a: 1\n\n\r\n# b\n  c: 2\nkind: z\n',
+      'other:\r\n#…\nkind: z\n',
+    ],
+    ['a key, which may be one line end', 'other:\r\n\r\nkind: z\n', 'other:\r\n#\nkind: z\n'],
+    [
+      'items at the indent of their key',
+      'machine:\n  files:\n  - a\n  - b\n  ca: 1\n',
+      'machine:\n  files:\n#…\n  ca: 1\n',
+    ],
+    [
+      'a key that begins with a dash',
+      'machine:\n  files: a\n  -x: b\n    deep: 1\n  ca: 1\n',
+      'machine:\n  files: a\n  -x: b\n#…\n  ca: 1\n',
+    ],
+    [
+      'the header of a block, whatever its text looks like',
+      'machine:\n  files: |\n    machine:\n      ca:\n    it is\n  ca: 1\n',
+      'machine:\n  files: |\n#…\n  ca: 1\n',
+    ],
+    [
+      'keys of the second level, whatever its indent',
+      'machine: # c\r\n    ca: 1\n    files:\n      a: 1\nmachine:\n  files:\n    b: 1\n    c: 2\n',
+      'machine: # c\r\n    ca: 1\n    files:\n#…\nmachine:\n  files:\n#…\n',
+    ],
+    ['a key that every object of JavaScript has', 'constructor:\n  a: 1\nkind: z\n', 'constructor:\n#…\nkind: z\n'],
+  ])('blanks what stands below %s', (_what, text, expected) => {
+    expect(masked(text)).toBe(expected);
   });
 
   it.each([
-    ['a double quote that stays open', '  env: "foo\ncluster:\n  bar"\n  x:\n    y: 1\n'],
-    ['a single quote that stays open', "  env: 'foo\ncluster:\n  bar'\n  x:\n    y: 1\n"],
-    ['a bracket that stays open', '  env: [foo,\ncluster, bar]\n  x:\n    y: 1\n'],
-    ['an anchor', '  env: &a\n    x: 1\n    y: 2\n'],
-  ])('keeps everything from %s on', (_name, lines) => {
-    expect(masked(`machine:\n${lines}`)).toBe(`machine:\n${lines}`);
-  });
-
-  it.each([
-    ['closed brackets with a comment', '  files: [a, b] # kept\n'],
-    ['closed braces', '  files: {a: b}\n'],
-    ['a closed quote', "  files: 'a: [b'\n"],
-    ['an empty value', '  files:\n'],
-  ])('blanks what stands below %s', (_what, first) => {
-    const below = '      deep: 1\n      # deeper\n      - "and": [2]\n';
-
-    expect(masked(`machine:\n${first}${below}  ca: 1\nkind: z\n`)).toBe(`machine:\n${first}#…\n  ca: 1\nkind: z\n`);
-  });
-
-  it.each([
-    ['a quoted key, which may be one of ours', '  "ca": x\n'],
-    ['a single-quoted key', "  'files': x\n"],
-    ['quotes in brackets', '  files: ["a", b]\n'],
-    ['an item', '  - files: x\n'],
-  ])('keeps what stands below %s', (_what, first) => {
-    const text = `machine:\n${first}      deep: 1\n      deeper: 2\n  ca: 1\n`;
-
+    ['below a key that is read whole', 'kind:\n  x:\n    y: 1\n    z: 2\n'],
+    ['below a key of the second level that is read', 'machine:\n  ca:\n    crt:\n      - a\n      - b\n'],
+    ['between keys that are read', 'machine:\n  ca:\n    # one\n\n    # two\n\r\n    crt: 1\n'],
+    ['below a quoted key, which may be one of ours', '"machine":\n  files:\n    a: 1\n    b: 2\n'],
+    ['below a quoted key of the second level', 'machine:\n  "ca": x\n      deep: 1\n      deeper: 2\n  ca: 1\n'],
+    ['below a single-quoted key of the second level', "machine:\n  'files': x\n      deep: 1\n  ca: 1\n"],
+    ['below an item', 'machine:\n  - files: x\n      deep: 1\n      deeper: 2\n  ca: 1\n'],
+    ['below a letter and a blank that are no item', 'machine:\n  files: a\n  x : 1\n    b: 2\n    c: 3\n  ca: 1\n'],
+    ['at what may be the second level or not', 'machine:\n     a b: 1\n  ca:\n     crt:\n       AAA\n       BBB\n'],
+    ['in a text in place of fields', 'machine: |\n  files:\n    a: 1\n    b: 2\n'],
+    ['that is an empty line', 'machine:\n  files:\n\n  ca: 1\n'],
+    ['in brackets that began with the document', '--- {a: x,\nother:\n  b,\n  c: d\n}\n'],
+    ['in brackets behind a byte order mark', '\uFEFF{a: x,\nother:\n  b,\n  c: d\n}\n'],
+    ['in brackets behind a tab', 'machine: \t{a: x,\n  files:\n    b,\n    c: d\n}\n'],
+    ['in a quote', 'machine:\n  env: "foo\ncluster:\n  bar"\n  x:\n    y: 1\n'],
+    ['in a single quote', "machine:\n  env: 'foo\ncluster:\n  bar'\n  x:\n    y: 1\n"],
+  ])('keeps what stands %s', (_where, text) => {
     expect(masked(text)).toBe(text);
   });
 
+  const afterLine = (line: string) => masked(`machine:\n  ca:\n    ${line}\n  files:\n    b: 1\n    c: 2\n`);
+
   it.each([
-    ['an alias', '  env: *a\n    x: 1\n  ca: 1\n'],
-    ['a tag', '  env: !x\n    x: 1\n  ca: 1\n'],
-    ['a question mark', '  ? env\n    x: 1\n  ca: 1\n'],
-    ['a brace that stays open', '  env: {a: 1,\n    x: 1\n  ca: 1\n'],
-    ['a quote behind closed brackets', '  env: [a] "b\n    x: 1\n  ca: 1\n'],
-  ])('is not sure of anything from %s on', (_name, lines) => {
-    expect(masked(`machine:\n${lines}`)).toBe(`machine:\n${lines}`);
+    ...['a', 'a b', 'a:', 'a: b', 'a b: c', 'a:b "c', 'a: b "c', 'a: b: "c', "it's", '-a: [b]', '-', '---'],
+    ...['a: "b"', "a: 'b'", 'a: "b \\" c"', '"a"', '"a": b', '"a" : b', "'a': [b]", "'a' :  {b: c}", '"a":{b: c}'],
+    ...['"ab": c', "'ab': c", "a: 'bc'", 'a\uFEFFb'],
+    ...['a: [b, c]', 'a: {b: c}', '[a]', '{a: b}', 'a: [b] # "c', 'a:  "b" \t', 'a: "b"\r', 'a\r', 'a: {b: c}\r', '\r'],
+    ...['- a', '- - "a"', '-  a: [b]', '- # "a', '# "a', '# a: "b', 'a: # "b', '- |', 'a: >-', '|x', '> "a'],
+  ])('goes on after %j', (line) => {
+    expect(afterLine(line)).toBe(`machine:\n  ca:\n    ${line}\n  files:\n#…\n`);
   });
 
-  it('blanks empty lines between, and all to the end', () => {
-    expect(masked('machine:\n  files:\n    - a\n\n    - b\n  ca: 1\n')).toBe('machine:\n  files:\n#…\n  ca: 1\n');
-    expect(masked('machine:\n  files:\n    - a\n    - b\n')).toBe('machine:\n  files:\n#…\n');
+  it.each([
+    ...['a: "b', "a: 'b", 'a: "b\\"', '"a', "'a", '"a": "b', "'a': [b", '"a" : "b', "'a' : {b", '"a" "b', '"a\\": b'],
+    ...[
+      'a: [b',
+      'a: {b: c',
+      '[a',
+      '{a: b',
+      'a: [b # ]',
+      'a: {b # }',
+      'a: [b] "c',
+      'a: {b: c} d',
+      'a: "b" c',
+      "a: 'b' c",
+    ],
+    ...[
+      'a: ["b"]',
+      'a: {b: [c]}',
+      'a: [{b: c}]',
+      "'it''s': a",
+      '- "a',
+      '- [a, b',
+      '- {a: b',
+      '- - "a',
+      '- a:  "b',
+      '--- "a',
+    ],
+    ...['&a b', 'a: &b c', '- &a b: c', '*a', 'a: *b', '- *a : b', '!a b', 'a: !b c', '- !a b: c', '? a', '- ? a: b'],
+    ...['a: [*b]', 'a: {b: &c d}', 'a: [!b c]', '% a: b', '@a: b', '`a: b', 'a: %b', 'a: @b', 'a: `b', 'a: ? b'],
+    ...['a:\t"b', 'a: \t[b', '-\t"a', '- \t"a', '\t"a', '"a":\t"b', '- a:\t{b', '---\t"a'],
+    '-  "a',
+  ])('is not sure of anything from %j on', (line) => {
+    expect(afterLine(line)).toBe(`machine:\n  ca:\n    ${line}\n  files:\n    b: 1\n    c: 2\n`);
   });
 
-  it('takes a key that begins with a dash for a key', () => {
-    expect(masked('machine:\n  files: a\n  -x: b\n    deep: 1\n  ca: 1\n')).toBe(
-      'machine:\n  files: a\n  -x: b\n#…\n  ca: 1\n',
-    );
+  it('takes the first line for one, too', () => {
+    const text = `{a: x,\nother:\n  b,\n  c: d\n}\n${BULK}`;
+
+    expect(mask(text, INTEREST)).toBe(text);
   });
 
-  it('blanks block texts whatever they look like inside', () => {
-    expect(masked('machine:\n  files: |\n    machine:\n      ca:\n    it is\n  ca: 1\n')).toBe(
-      'machine:\n  files: |\n#…\n  ca: 1\n',
-    );
-  });
+  it('leaves a text of less than 256 KiB alone', () => {
+    const text = (bulk: string) => `${bulk}other:\n  b: 1\n`;
+    const bulk = BULK.slice('other:\n  b: 1\n'.length);
 
-  it('leaves a small text alone', () => {
-    expect(mask('machine:\n  files:\n    - a\n', INTEREST)).toBe('machine:\n  files:\n    - a\n');
+    expect(text(bulk)).toHaveLength(262_144);
+    expect(mask(text(bulk), INTEREST)).toBe(`${bulk}other:\n#     \n`);
+    expect(mask(text(bulk.slice(1)), INTEREST)).toBe(text(bulk.slice(1)));
   });
 });

@@ -17,7 +17,7 @@ export function mask(text: string, interest: Interest): string {
   const masked: string[] = [];
   let kept = 0;
   for (const { start, end } of idleRegions(text, interest)) {
-    masked.push(text.slice(kept, start), '#', ' '.repeat(end - start - 2), '\n');
+    masked.push(text.slice(kept, start), '#'.padEnd(end - start - 1), '\n');
     kept = end;
   }
   masked.push(text.slice(kept));
@@ -32,60 +32,63 @@ interface Region {
 function idleRegions(text: string, interest: Interest): Region[] {
   const regions: Region[] = [];
   const levels = new Levels(interest);
-  let regionStart: number | undefined;
+  let idleFrom = 0;
   const close = (end: number) => {
-    if (regionStart !== undefined && end - regionStart > 2) regions.push({ start: regionStart, end });
-    regionStart = undefined;
+    if (end - idleFrom > 1) regions.push({ start: idleFrom, end });
   };
   let at = 0;
   for (let next = text.indexOf('\n'); next !== -1; next = text.indexOf('\n', at)) {
     const begin = indentEnd(text, at);
     const isIdle = levels.isIdle(text, at, begin);
     if (!isIdle) close(at);
-    if (!leavesNothingOpen(text, begin, next)) return regions;
-    if (isIdle) regionStart ??= at;
+    if (!leavesNothingOpen(text.slice(begin, next))) return regions;
     at = next + 1;
+    if (!isIdle) idleFrom = at;
   }
   close(at);
   return regions;
 }
 
+/** An indent that no line has. */
+const NEVER = Number.POSITIVE_INFINITY;
+
 /** Follows the keys of the first two levels of block mappings. */
 class Levels {
   readonly #interest: Interest;
-  #topKey = '';
+  /** What is read below the key of the first level, where that is a part. */
+  #partial: ReadonlySet<string> | undefined;
   #second: number | undefined;
   /** Lines deeper than this belong to a key without interest. */
-  #idleBelow: number | undefined;
+  #idleBelow = NEVER;
 
   constructor(interest: Interest) {
     this.#interest = interest;
   }
 
   isIdle(text: string, lineStart: number, begin: number): boolean {
-    const first = text[begin];
-    if (first === undefined || first === '\n' || first === '\r' || first === '#') return this.#idleBelow !== undefined;
+    const first = text.charAt(begin);
+    if ('\r\n#'.includes(first)) return this.#idleBelow !== NEVER;
     const indent = begin - lineStart;
     const isItem = first === '-' && text[begin + 1] === ' ';
-    if (this.#idleBelow !== undefined && (indent > this.#idleBelow || (indent === this.#idleBelow && isItem)))
-      return true;
-    this.#idleBelow = undefined;
-    if (!isItem) this.#enter(keyAt(text, begin), indent);
+    if (indent > this.#idleBelow || (indent === this.#idleBelow && isItem)) return true;
+    this.#idleBelow = NEVER;
+    const key = keyAt(text, begin);
+    if (indent === 0) this.#enterFirst(key, holdsFields(text, begin));
+    else this.#enterSecond(key, indent);
     return false;
   }
 
-  #enter(key: string | undefined, indent: number): void {
-    if (indent === 0) {
-      this.#topKey = key ?? '';
-      this.#second = undefined;
-      const isRead = key === undefined || this.#interest.whole.has(key) || this.#interest.partial[key] !== undefined;
-      if (!isRead) this.#idleBelow = 0;
-      return;
-    }
-    const partial = this.#interest.partial[this.#topKey];
-    if (partial === undefined) return;
-    this.#second ??= indent;
-    if (indent === this.#second && key !== undefined && !partial.has(key)) this.#idleBelow = indent;
+  #enterFirst(key: string | undefined, holdsFields: boolean): void {
+    this.#partial = key === undefined ? undefined : this.#interest.partial.get(key);
+    this.#second = holdsFields ? undefined : NEVER;
+    const isRead = key === undefined || this.#interest.whole.has(key) || this.#partial !== undefined;
+    if (!isRead) this.#idleBelow = 0;
+  }
+
+  #enterSecond(key: string | undefined, indent: number): void {
+    // Where a level begins with what cannot be told, its indent cannot be told either.
+    this.#second ??= key === undefined ? NEVER : indent;
+    if (indent === this.#second && key !== undefined && this.#partial?.has(key) === false) this.#idleBelow = indent;
   }
 }
 
@@ -96,47 +99,36 @@ function keyAt(text: string, at: number): string | undefined {
   return PLAIN_KEY.exec(text)?.[0];
 }
 
+const BARE_KEY = /[A-Za-z0-9_./-]+: *(?:#.*)?\r?\n/y;
+
+/** Whether nothing stands behind a key, so that what is below is not the text of a block. */
+function holdsFields(text: string, at: number): boolean {
+  BARE_KEY.lastIndex = at;
+  return BARE_KEY.test(text);
+}
+
 function indentEnd(text: string, at: number): number {
   let end = at;
   while (text.charCodeAt(end) === 32) end++;
   return end;
 }
 
-const CLOSED = /(?:"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*'|\[[^[\]{}"'&*!#\r\n]*\]|\{[^[\]{}"'&*!#\r\n]*\})[ \t]*/y;
+/** The dashes of items, or the marker that begins a document. */
+const DASHES = /^(?:-(?:--)? +)*/;
+/** A key in quotes with its colon. */
+const QUOTED_KEY = /^(?:"(?:[^"\\]|\\.)*"|'[^']*')[ \t]*: */;
+/** A tab where one separates, and a byte order mark: either may stand before anything. */
+const HIDING = /^\uFEFF|(?:^|[-:]) *\t/;
+/** Nothing, or quotes or brackets that end where they begin, and hold no others. */
+const CLOSED = /^(?:"(?:[^"\\]|\\.)*"|'[^']*'|\[[^[\]{}"'&*!#]*\]|\{[^[\]{}"'&*!#]*\})?[ \t]*(?:#.*)?\r?$/;
+/** Text, or the header of a block of it. */
+const PLAIN = /^[^"'[{&*!?%@`#]/;
 
 /** Whether a line surely opens no quote and no bracket that it does not close, and no anchor, alias or tag. */
-function leavesNothingOpen(text: string, begin: number, lineEnd: number): boolean {
-  let at = begin;
-  while (text[at] === '-' && text[at + 1] === ' ') at = indentEnd(text, at + 1);
-  const afterKey = valueStart(text, at, lineEnd);
-  if (afterKey === undefined) return false;
-  return afterKey === lineEnd || isClosedValue(text, afterKey, lineEnd);
-}
-
-/** Where the value of a line begins; the line's end where it is all key or plain text; undefined where it is not sure. */
-function valueStart(text: string, at: number, lineEnd: number): number | undefined {
-  const first = text[at] ?? '\n';
-  if ('[{&*!?|>%@`'.includes(first)) return at;
-  if (first === '"' || first === "'") {
-    const closed = closedAt(text, at);
-    if (closed === undefined) return undefined;
-    return text[closed] === ':' ? indentEnd(text, closed + 1) : at;
-  }
-  if (first === '#') return lineEnd;
-  const colon = text.indexOf(': ', at);
-  return colon === -1 || colon >= lineEnd ? lineEnd : indentEnd(text, colon + 1);
-}
-
-function isClosedValue(text: string, at: number, lineEnd: number): boolean {
-  const first = text[at] ?? '\n';
-  if (first === '|' || first === '>') return true;
-  if ('&*!?%@`'.includes(first)) return false;
-  if (!'"\'[{'.includes(first)) return true;
-  const closed = closedAt(text, at);
-  return closed !== undefined && (closed >= lineEnd || '#\r\n'.includes(text[closed] ?? '\n'));
-}
-
-function closedAt(text: string, at: number): number | undefined {
-  CLOSED.lastIndex = at;
-  return CLOSED.test(text) ? CLOSED.lastIndex : undefined;
+function leavesNothingOpen(line: string): boolean {
+  if (HIDING.test(line)) return false;
+  const rest = line.replace(DASHES, '');
+  // The first colon of plain text that stands before a blank ends a key.
+  const value = PLAIN.test(rest) ? rest.slice(rest.indexOf(': ') + 1).trimStart() : rest.replace(QUOTED_KEY, '');
+  return PLAIN.test(value) || CLOSED.test(value);
 }

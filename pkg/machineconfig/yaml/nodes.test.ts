@@ -36,6 +36,7 @@ describe('a field', () => {
     expect(scalarOf(fieldsOf('a: [b]'), 'a')).toBeUndefined();
     expect(scalarOf(fieldsOf('b: c'), 'a')).toBeUndefined();
     expect(isNull(node('a: {}'))).toBe(false);
+    expect(isNull(null)).toBe(true);
   });
 
   it('is found by its name alone, and not among keys that are no words', () => {
@@ -103,6 +104,33 @@ describe('reading a field', () => {
   });
 });
 
+describe('a node that is no field', () => {
+  const fault = (text: string, how: 'asMap' | 'asScalar') => {
+    try {
+      createFieldReader({ text, where: 'cp-1', eol: '\n' })[how](node(text), 'x[0]');
+    } catch (error) {
+      return String((error as Error).message);
+    }
+    return undefined;
+  };
+
+  it.each([
+    ['asMap', 'a: {b: c}', undefined],
+    ['asMap', 'b: 1\na: c', 'cp-1, line 2, x[0]: expected fields'],
+    ['asMap', 'b: 1', 'cp-1, line 1, x[0]: expected fields'],
+    ['asMap', 'a: &c {}', 'cp-1, line 1, x[0]: the value has the YAML anchor &c; write it out where it is used'],
+    ['asScalar', 'a: b', undefined],
+    ['asScalar', 'a: []', 'cp-1, line 1, x[0]: expected a single value'],
+    [
+      'asScalar',
+      'b: &b c\na: *b',
+      'cp-1, line 2, x[0]: the value is a YAML alias, so an edit would reach elsewhere; write it out',
+    ],
+  ] as const)('is refused like one: %s of %j', (how, text, message) => {
+    expect(fault(text, how)).toBe(message);
+  });
+});
+
 describe('the end of what a field holds', () => {
   const content = (text: string) => {
     const value = node(text) as ParsedNode;
@@ -126,6 +154,12 @@ describe('the end of what a field holds', () => {
     ['a:\n  - b\n  - c\n\n# yours\nz: 1\n', '- b\n  - c'],
     ['a:\n  - b: |\n      c\n\nz: 1\n', '- b: |\n      c'],
     ['a:\n  - [b]\n\nz: 1\n', '- [b]'],
+    ['a:\n  - b\n  -\n\nz: 1\n', '- b\n  -'],
+    ['a:\n  ? b\n\nz: 1\n', '? b'],
+    ['a:\n  b: c\n  d: # kept\n\nz: 1\n', 'b: c\n  d: '],
+    ['a: |\n  b |+\n\n\nz: 1\n', '|\n  b |+'],
+    ['a: |+\n  b', '|+\n  b'],
+    ['a: "b |+\n\n  c"\nz: 1\n', '"b |+\n\n  c"'],
   ])('of %j', (text, expected) => {
     expect(content(text)).toBe(expected);
   });

@@ -1,5 +1,4 @@
 import {
-  type CST,
   isAlias,
   isMap,
   isScalar,
@@ -130,28 +129,18 @@ const PLAIN_TAGS: ReadonlySet<string> = new Set([
 
 /** The offset behind the last character of a node's content; blank lines that follow it are not content. */
 export function contentEnd(text: string, node: ParsedNode): number {
-  if (isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED')) {
-    const keepsBlankLines = /^[|>][0-9]*\+/.test(text.slice(node.range[0], node.range[0] + 4));
-    const raw = text.slice(node.range[0], node.range[1]);
-    return node.range[0] + (keepsBlankLines ? raw.replace(/\r?\n$/, '') : raw.trimEnd()).length;
-  }
-  if ((isMap(node) || isSeq(node)) && !node.flow) {
-    const last = node.items.at(-1);
-    if (isMap(node)) {
-      const pair = last as AnyPair | undefined;
-      if (pair === undefined) return node.range[1];
-      return pair.value === null || isNull(pair.value) ? pairEnd(pair) : contentEnd(text, pair.value);
-    }
-    return last === undefined || last === null ? node.range[1] : contentEnd(text, last as ParsedNode);
-  }
-  return node.range[1];
+  const last = lastIn(node);
+  if (last !== undefined) return contentEnd(text, last);
+  const raw = text.slice(node.range[0], node.range[1]);
+  const keepsBlankLines = /^[|>][0-9]*\+/.test(raw);
+  return node.range[0] + (keepsBlankLines ? raw.replace(/\r?\n$/, '') : raw.trimEnd()).length;
 }
 
-/** The end of a pair without a written value: behind its colon. */
-function pairEnd(pair: AnyPair): number {
-  const colon = (pair as { srcToken?: CST.CollectionItem }).srcToken?.sep?.find(
-    (token) => token.type === 'map-value-ind',
-  );
-  const written = pair.value === null ? 0 : pair.value.range[1];
-  return Math.max(colon === undefined ? pair.key.range[1] : colon.offset + 1, written);
+/** What a block collection ends with: its last item, or what its last field holds, or the key of that where nothing is written. */
+function lastIn(node: ParsedNode): ParsedNode | undefined {
+  if (isMap(node) && !node.flow) {
+    const pair = (node.items as AnyPair[]).at(-1);
+    return pair?.value ?? pair?.key;
+  }
+  return isSeq(node) && !node.flow ? (node.items as ParsedNode[]).at(-1) : undefined;
 }

@@ -49,11 +49,15 @@ describe('the documents of a configuration', () => {
     const one = (name: string) => `---\nkind: A\n${name}`;
 
     expect(fault(`${MACHINE}${one('name: a\n')}${one('name: b\n')}${one('')}`)).toBeUndefined();
+    expect(fault(`${MACHINE}${one('name: 1.0\n')}${one('name: 1\n')}`)).toBeUndefined();
     expect(fault(`${MACHINE}${one('')}${one('')}`)).toBe(
       'duplicate-document: w, line 6: a second A document; the first is at line 4',
     );
     expect(fault(`${MACHINE}${one('name: a\n')}${one('name: a\n')}`)).toBe(
       'duplicate-document: w, line 7: a second A a document; the first is at line 4',
+    );
+    expect(fault(`${MACHINE}---\napiVersion: v1alpha1\n`)).toBe(
+      'duplicate-document: w, line 4: a second v1alpha1 document; the first is at line 1',
     );
   });
 });
@@ -84,19 +88,49 @@ describe('keys of a configuration', () => {
   });
 });
 
+describe('a text that is no YAML', () => {
+  it.each([
+    ['cluster: {\n', 'line 4: Flow map in block collection must be sufficiently indented and end with a }'],
+    ['  ca: "a" b\n', 'line 3: Unexpected scalar at node end'],
+    ['other: [a,\ncluster: {}\n', 'line 4: Unexpected flow-error-end at node end'],
+  ])('is refused with the words of the reader: %j', (text, message) => {
+    expect(fault(`${MACHINE}${text}`)).toBe(`not-yaml: w, ${message}`);
+  });
+});
+
+describe('aliases of a document', () => {
+  it('may stand for 200000 words and no more, read or not', () => {
+    // 312 words with their commas and brackets are 625.
+    const bomb = (aliases: number) =>
+      `a: &a [${Array(312).fill('x').join()}]\nb: [${Array(aliases).fill('*a').join()}]\n`;
+
+    expect(fault(`${MACHINE}${bomb(320)}`)).toBeUndefined();
+    expect(fault(`${MACHINE}${bomb(321)}`)).toBe(
+      'aliases: w, line 4: its aliases stand for more than 200000 words; Talos refuses such a document too',
+    );
+  });
+});
+
 describe('what is left out of reading', () => {
   const skipped = (written: string) => fault(`${MACHINE}other: ${written}\ncluster: {}\n`);
 
-  it.each(["''", "'a'", "'it''s'", '""', '"a"', '"\\""', '"a\\\\"', '"\\\\\\""', '"a\\\\b"'])(
+  it.each(["''", "'a'", "'it''s'", "''''", "'it'''", '""', '"a"', '"\\""', '"a\\\\"', '"\\\\\\""', '"a\\\\b"'])(
     'may be the quoted word %s',
     (word) => {
       expect(skipped(word)).toBeUndefined();
     },
   );
 
-  it.each(["'", "'a", '"', '"a', '"\\"', '"a\\"', '"a\\\\\\"'])('may not end in the open quote %s', (word) => {
-    expect(fault(`${MACHINE}other: ${word}\n`)).toBe('not-yaml: w, line 3: the quote that begins here never ends');
-  });
+  it.each(["'", "'a", "'it''", "'''", "'a''''", '"', '"a', '"\\"', '"a\\"', '"a\\\\\\"'])(
+    'may not end in the open quote %s',
+    (word) => {
+      const message = 'not-yaml: w, line 3: the quote that begins here never ends';
+
+      expect(fault(`${MACHINE}other: ${word}\n`)).toBe(message);
+      expect(fault(`${MACHINE}other: ${word}`)).toBe(message);
+      expect(fault(`${MACHINE}other: ${word}\ncluster: {}\n`)).toBe(message);
+    },
+  );
 
   it('does not move the lines of what is read', () => {
     const left = '  files:\n    - a\n\n    # b\n    - c\n';
@@ -121,9 +155,8 @@ describe('what is left out of reading', () => {
     const levels = (depth: number) =>
       Array.from({ length: depth }, (_, level) => `${' '.repeat(level + 1)}a:\n`).join('');
 
-    expect(fault(`${MACHINE}config:\n${levels(20)}`)).toBeUndefined();
-    expect(fault(`${MACHINE}config:\n${levels(200)}`)).toMatch(
-      /^nesting: w, line \d+: is nested more than 100 levels deep$/,
-    );
+    expect(fault(`${MACHINE}config:\n${levels(97)}`)).toBeUndefined();
+    expect(fault(`${MACHINE}config:\n${levels(98)}`)).toBeUndefined();
+    expect(fault(`${MACHINE}config:\n${levels(99)}`)).toBe('nesting: w, line 102: is nested more than 100 levels deep');
   });
 });

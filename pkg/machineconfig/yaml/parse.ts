@@ -1,4 +1,4 @@
-import { Composer, type Document, isMap, isScalar, Parser, type YAMLMap } from 'yaml';
+import { Composer, type Document, isMap, Parser, type YAMLMap } from 'yaml';
 import { MachineConfigError } from '../error.ts';
 import { AliasWeight } from './alias-weight.ts';
 import { mask } from './mask.ts';
@@ -8,6 +8,9 @@ import { lineAt, placeAt, type SourceText, sourceText } from './source.ts';
 
 /** Deeper than any real configuration, far from the end of any stack. */
 const MAX_DEPTH = 100;
+
+/** How many words aliases may stand for in all. A real configuration has a handful. */
+const MAX_ALIASED = 200_000;
 
 /** One document of a configuration that concerns us. */
 export interface ConfigDocument {
@@ -29,15 +32,18 @@ export interface ParsedMachineConfig extends SourceText {
 const INTEREST: Interest = {
   whole: new Set([
     ...['version', 'apiVersion', 'kind', 'name', 'issuingCA', 'acceptedCAs', 'issuer', 'accepted', 'config'],
-    ...['clusterName', 'endpoint', 'clusterID', '<<'],
+    ...['clusterName', 'endpoint', 'clusterID'],
   ]),
-  partial: {
-    machine: new Set(['type', 'ca', 'acceptedCAs', '<<']),
-    cluster: new Set([
-      ...['id', 'clusterName', 'controlPlane', 'ca', 'acceptedCAs', 'aggregatorCA', 'serviceAccount', 'etcd', '<<'],
-      ...['secretboxEncryptionSecret', 'aescbcEncryptionSecret'],
-    ]),
-  },
+  partial: new Map([
+    ['machine', new Set(['type', 'ca', 'acceptedCAs'])],
+    [
+      'cluster',
+      new Set([
+        ...['id', 'clusterName', 'controlPlane', 'ca', 'acceptedCAs', 'aggregatorCA', 'serviceAccount', 'etcd'],
+        ...['secretboxEncryptionSecret', 'aescbcEncryptionSecret'],
+      ]),
+    ],
+  ]),
 };
 
 /**
@@ -77,13 +83,12 @@ class Reader implements SkimSink {
     keepSourceTokens: true,
   });
   readonly #documents: ConfigDocument[] = [];
-  readonly #weight: AliasWeight | undefined;
+  readonly #weight = new AliasWeight();
   #keys = new Set<string>();
   #skipped = 0;
 
   constructor(source: SourceText) {
     this.#source = source;
-    this.#weight = source.text.includes('*') && source.text.includes('&') ? new AliasWeight() : undefined;
   }
 
   lexeme(text: string): void {
@@ -99,8 +104,9 @@ class Reader implements SkimSink {
   #closeGap(): void {
     const length = this.#skipped;
     this.#skipped = 0;
-    if (length > 1) this.#parse(`#${' '.repeat(length - 2)}`);
-    if (length > 0) this.#parse('\n');
+    if (length === 0) return;
+    this.#parse('#'.padEnd(length - 1));
+    this.#parse('\n');
   }
 
   #parse(text: string): void {
@@ -133,8 +139,8 @@ class Reader implements SkimSink {
         placeAt(this.#source, word.offset),
       );
     }
-    if (this.#weight?.accepts(word) === false) {
-      const message = 'its aliases stand for more than 200000 words; Talos refuses such a document too';
+    if (this.#weight.add(word) > MAX_ALIASED) {
+      const message = `its aliases stand for more than ${MAX_ALIASED} words; Talos refuses such a document too`;
       throw new MachineConfigError('aliases', message, placeAt(this.#source, word.offset));
     }
   }
@@ -163,7 +169,7 @@ class Reader implements SkimSink {
       throw new MachineConfigError('not-yaml', error.message, placeAt(this.#source, error.pos[0]));
     }
     const { contents } = document;
-    if (contents === null || (isScalar(contents) && isNull(contents))) return;
+    if (contents === null || isNull(contents)) return;
     if (!isMap(contents)) {
       const message = 'expected a document of fields, found a list or a single value';
       throw new MachineConfigError('not-a-machine-configuration', message, placeAt(this.#source, contents.range[0]));
@@ -188,7 +194,7 @@ class Reader implements SkimSink {
 
 /** Whether a quoted word runs to the end of the text. In a part that is not parsed nobody else would notice. */
 function isUnterminated({ type, text }: Readonly<Word>): boolean {
-  if (type === 'single-quoted-scalar') return text.length < 2 || !text.endsWith("'");
-  if (type !== 'double-quoted-scalar') return false;
-  return text.length < 2 || !/(?:^|[^\\])(?:\\\\)*"$/.test(text.slice(1));
+  // A quote that is written twice, or behind a backslash, does not end it.
+  if (type === 'single-quoted-scalar') return !/(?:^|[^'])(?:'')*'$/.test(text.slice(1));
+  return type === 'double-quoted-scalar' && !/(?:^|[^\\])(?:\\\\)*"$/.test(text.slice(1));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CST } from 'yaml';
 import { type SkimSink, skim } from './skim.ts';
 
-const INTEREST = { whole: new Set(['kind', 'list']), partial: { machine: new Set(['ca', '<<']) } };
+const INTEREST = { whole: new Set(['kind', 'list']), partial: new Map([['machine', new Set(['ca', '<<'])]]) };
 
 const MARKS: readonly string[] = [CST.DOCUMENT, CST.FLOW_END, CST.SCALAR];
 
@@ -84,21 +84,56 @@ describe('skimming a document', () => {
     expect(skimmed(text).keys).toEqual(keys);
   });
 
-  it('reads what stands below a key that it cannot tell', () => {
-    expect(skimmed('"mach\\u0069ne":\n  ca: 1\n').read).toBe('"mach\\u0069ne":\n  ca: 1\n');
+  it.each([
+    ['"mach\\u0069ne":\n  ca: 1\n', ['---']],
+    ['machine:\n     !!map\n  ca:\n     crt: 1\n     key: 2\n  files: 3\n', ['---', 'machine']],
+    ['{a: 1,\nother: 2,\nmachine: {files: 3}}\n', ['---']],
+    ['  machine:\n    files: 1\n  other: 2\n', ['---']],
+  ])('reads all that stands where it cannot tell the key: %j', (text, keys) => {
+    expect(skimmed(text)).toEqual({ read: text, keys });
+  });
+
+  it('knows no keys but the given ones, whatever objects of JavaScript have', () => {
+    expect(skimmed('constructor:\n  a: 1\nkind: x\n')).toEqual({
+      read: '…kind: x\n',
+      keys: ['---', 'constructor', 'kind'],
+    });
+    expect(skimmed('other: | constructor\n  a\nkind: x\n').keys).toEqual(['---', 'other', 'kind']);
+  });
+
+  it('begins anew behind markers and directives, whatever stood before them', () => {
+    expect(skimmed('machine:\n  ca: 1\n---\n  ca: 2\n  other: 3\n').keys).toEqual([
+      ...['---', 'machine', 'machine.ca'],
+      '---',
+    ]);
+    expect(skimmed('other: 1\n...\n%YAML 1.2\n# c\n\uFEFFkind: x\n')).toEqual({
+      read: '…...\n%YAML 1.2\n# c\n\uFEFFkind: x\n',
+      keys: ['---', 'other', '---', 'kind'],
+    });
+  });
+
+  it('ends what it leaves out with the bracket that was forgotten, and with items that are none of it', () => {
+    expect(skimmed('other: [a,\nkind: x\nother: y\nkind: z\n').read).toBe('…kind: x\n…kind: z\n');
+    expect(skimmed('machine:\n  files: 1\n- a\nkind: x\n').read).toBe('machine:\n…- a\nkind: x\n');
+  });
+
+  it('gives blanks and comments at the end, too', () => {
+    expect(skimmed('kind: x\n  ').read).toBe('kind: x\n  ');
+    expect(skimmed('kind: x\n  # c').read).toBe('kind: x\n  # c');
   });
 
   it('leaves comments and empty lines with what stands before them', () => {
     expect(skimmed('# head\nkind: x\n\n# of other\nother:\n  # in other\n  a: 1\n\nlist: []\n').read).toBe(
       '# head\nkind: x\n\n# of other\n…list: []\n',
     );
+    expect(skimmed('other:\n  a: 1\n# c\n  b: 2\nkind: x\n').read).toBe('…kind: x\n');
   });
 });
 
 describe('the words of a document', () => {
-  it('come with their place, the indent and number of their line, and the brackets around them', () => {
+  function wordsOf(yaml: string): string[] {
     const words: string[] = [];
-    skim('a: |\n  x\n  y\nother:\n  - [b, {c: "d"}]\n', INTEREST, {
+    skim(yaml, INTEREST, {
       lexeme: () => undefined,
       skip: () => undefined,
       key: () => undefined,
@@ -106,8 +141,11 @@ describe('the words of a document', () => {
       word: ({ type, text, offset, indent, line, flowDepth }) =>
         words.push(`${type} ${JSON.stringify(text)} @${offset} indent ${indent} line ${line} depth ${flowDepth}`),
     });
+    return words;
+  }
 
-    expect(words).toEqual([
+  it('come with their place, the indent and number of their line, and the brackets around them', () => {
+    expect(wordsOf('a: |\n  x\n  y\nother:\n  - [b, {c: "d"}]\n')).toEqual([
       'scalar "a" @0 indent 0 line 0 depth 0',
       'map-value-ind ":" @1 indent 0 line 0 depth 0',
       'block-scalar-header "|" @3 indent 0 line 0 depth 0',
@@ -124,6 +162,13 @@ describe('the words of a document', () => {
       'double-quoted-scalar "\\"d\\"" @32 indent 2 line 3 depth 2',
       'flow-map-end "}" @35 indent 2 line 3 depth 1',
       'flow-seq-end "]" @36 indent 2 line 3 depth 0',
+    ]);
+  });
+
+  it('are no markers, comments and blanks; a tab is no indent', () => {
+    expect(wordsOf('\uFEFF%YAML 1.2\n---\n# c\n  \ta # d\n...\n"{"\n')).toEqual([
+      'scalar "a" @22 indent 2 line 3 depth 0',
+      'double-quoted-scalar "\\"{\\"" @32 indent 0 line 5 depth 0',
     ]);
   });
 });

@@ -13,7 +13,7 @@ export interface Interest {
   /** Top-level keys that are read whole. */
   readonly whole: ReadonlySet<string>;
   /** Top-level keys of which only some second-level keys are read. */
-  readonly partial: Readonly<Record<string, ReadonlySet<string>>>;
+  readonly partial: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** What the skimmer gives its reader. */
@@ -53,7 +53,14 @@ export function skim(text: string, interest: Interest, sink: SkimSink): void {
 }
 
 const SCALAR_MARK = '\u001f';
-const OPENS: Readonly<Record<string, -1 | 1>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
+const DEPTH_CHANGES: ReadonlyMap<WordType, -1 | 1> = new Map([
+  ['flow-map-start', 1],
+  ['flow-seq-start', 1],
+  ['flow-map-end', -1],
+  ['flow-seq-end', -1],
+]);
+/** An indent that no line has. */
+const NEVER = Number.POSITIVE_INFINITY;
 
 class Walk {
   readonly #interest: Interest;
@@ -68,8 +75,8 @@ class Walk {
   #blockScalar = false;
   /** Spaces and the scalar mark of a line whose first word is not seen yet. */
   #pending: string[] = [];
-  /** The indent whose key is being left out, or undefined while reading. */
-  #skippingAt: number | undefined;
+  /** The indent whose key is being left out. */
+  #skippingAt = NEVER;
   #topKey: string | undefined;
   #secondIndent: number | undefined;
 
@@ -91,8 +98,7 @@ class Walk {
     const type = CST.tokenType(lexeme) as WordType;
     if (type === 'scalar') {
       this.#textFollows = true;
-      if (this.#atLineStart) this.#pending.push(lexeme);
-      else this.#emit(lexeme);
+      this.#blank(lexeme);
       return;
     }
     switch (type) {
@@ -105,9 +111,9 @@ class Walk {
         this.#blank(lexeme);
         return;
       case 'comment':
-      case 'byte-order-mark':
         this.#blank(lexeme);
         return;
+      case 'byte-order-mark':
       case 'doc-mode':
       case 'doc-start':
       case 'doc-end':
@@ -133,17 +139,13 @@ class Walk {
   }
 
   #boundary(type: WordType, lexeme: string): void {
-    this.#skippingAt = undefined;
-    this.flush();
+    this.#skippingAt = NEVER;
     this.#flowDepth = 0;
-    if (type !== 'directive-line') {
-      this.#topKey = undefined;
-      this.#secondIndent = undefined;
-    }
+    this.#topKey = undefined;
+    this.#secondIndent = undefined;
     // A document with a marker is announced by it, one without by its first line.
     if (type === 'doc-start' || type === 'doc-mode') this.#sink.document();
     this.#emit(lexeme);
-    if (type === 'doc-start') this.#atLineStart = false;
   }
 
   #blank(lexeme: string): void {
@@ -154,7 +156,7 @@ class Walk {
   #word(type: WordType, lexeme: string): void {
     if (this.#atLineStart && this.#flowDepth === 0) this.#firstWord(type, lexeme);
     this.#atLineStart = false;
-    if (type !== 'scalar') this.#flowDepth = Math.max(0, this.#flowDepth + (OPENS[lexeme] ?? 0));
+    this.#flowDepth = Math.max(0, this.#flowDepth + (DEPTH_CHANGES.get(type) ?? 0));
     this.flush();
     const word = this.#current;
     word.type = type;
@@ -168,27 +170,25 @@ class Walk {
 
   /** A line begins with a word: is its key left out, read, or part of the key above? */
   #firstWord(type: WordType, lexeme: string): void {
-    const level = this.#skippingAt;
-    const isItem = type === 'seq-item-ind';
-    if (level !== undefined && (this.#indent > level || (this.#indent === level && isItem))) return;
-    this.#skippingAt = undefined;
-    if (isItem) return;
+    if (this.#indent > this.#skippingAt || (this.#indent === this.#skippingAt && type === 'seq-item-ind')) return;
+    this.#skippingAt = NEVER;
     const key = keyText(type, lexeme);
     if (this.#indent === 0) {
       this.#topKey = key;
       this.#secondIndent = undefined;
       if (key === undefined) return;
       this.#sink.key(undefined, key, this.#offset);
-      if (!this.#interest.whole.has(key) && this.#interest.partial[key] === undefined) this.#skippingAt = 0;
+      if (!this.#interest.whole.has(key) && !this.#interest.partial.has(key)) this.#skippingAt = 0;
       return;
     }
     this.#secondWord(key);
   }
 
   #secondWord(key: string | undefined): void {
-    const partial = this.#interest.partial[this.#topKey ?? ''];
+    const partial = this.#interest.partial.get(this.#topKey ?? '');
     if (partial === undefined) return;
-    this.#secondIndent ??= this.#indent;
+    // Where a level begins with what cannot be told (a tag on its own line), its indent cannot be told either.
+    this.#secondIndent ??= key === undefined ? NEVER : this.#indent;
     if (this.#indent !== this.#secondIndent || key === undefined) return;
     this.#sink.key(this.#topKey, key, this.#offset + this.#indent);
     if (!partial.has(key)) this.#skippingAt = this.#indent;
@@ -197,7 +197,7 @@ class Walk {
   #emit(lexeme: string): void {
     const length = lengthOf(lexeme);
     this.#offset += length;
-    if (this.#skippingAt === undefined) this.#sink.lexeme(lexeme);
+    if (this.#skippingAt === NEVER) this.#sink.lexeme(lexeme);
     else this.#sink.skip(length);
   }
 }

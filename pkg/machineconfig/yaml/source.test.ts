@@ -36,7 +36,11 @@ describe('the text of a configuration', () => {
     ['a: \r\n\nb: \rc', '000D'],
     ['a: \r\n\nb: c\r', '000D'],
     ['a: \r\n\nb: \0', '0000'],
+    ['a: \r\n\nb: \u0008', '0008'],
+    ['a: \r\n\nb: \u001f', '001F'],
+    ['a: \r\n\nb: \u007f', '007F'],
     ['a: \r\n\nb: \u0085', '0085'],
+    ['a: \r\n\nb: \u009f', '009F'],
     ['a: \r\n\nb: \u2028', '2028'],
     ['a: \r\n\nb: \u2029', '2029'],
   ])('%j holds what readers take differently', (text, code) => {
@@ -47,7 +51,7 @@ describe('the text of a configuration', () => {
   });
 
   it('may hold any other character, whole', () => {
-    expect(sourceText('a: \u0001\u007f\u0084\u0086\u2027\u202a😀').eol).toBe('\n');
+    expect(sourceText('a: \t\u0020\u007e\u00a0\u2027\u202a😀').eol).toBe('\n');
     expect(fault(() => sourceText('a:\n  b: \ud83d', 'cp-1'))).toMatchObject({
       kind: 'not-utf8',
       message: 'cp-1, line 2: holds half of a surrogate pair, which UTF-8 cannot carry',

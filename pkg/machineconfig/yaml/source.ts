@@ -20,7 +20,7 @@ export function decodeMachineConfig(bytes: Uint8Array, where?: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    const readable = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    const readable = new TextDecoder().decode(bytes);
     const line = lineAt(readable, Math.max(readable.indexOf('\uFFFD'), 0));
     throw new MachineConfigError('not-utf8', 'the bytes are not UTF-8; Talos reads UTF-8 only', { where, line, cause });
   }
@@ -42,7 +42,7 @@ export function sourceText(text: string, where?: string): SourceText {
       line,
     });
   }
-  // Go's reader breaks lines at these and ours does not: the two would see different documents.
+  // Go's reader breaks lines at some of these and ours does not: the two would see different documents.
   const odd = ODD_CHARACTERS.exec(text);
   if (odd) {
     const code = odd[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
@@ -51,12 +51,11 @@ export function sourceText(text: string, where?: string): SourceText {
       line: lineAt(text, odd.index),
     });
   }
-  const firstBreak = text.indexOf('\n');
-  return { text, where, eol: firstBreak > 0 && text[firstBreak - 1] === '\r' ? '\r\n' : '\n' };
+  return { text, where, eol: text[text.indexOf('\n') - 1] === '\r' ? '\r\n' : '\n' };
 }
 
-/** A bare carriage return, NUL and the Unicode line breaks of YAML 1.1. */
-const ODD_CHARACTERS = /\r(?!\n)|[\0\u0085\u2028\u2029]/;
+/** A bare carriage return, the Unicode line breaks of YAML 1.1, and control characters: Go refuses them, and some are marks of our lexer. */
+const ODD_CHARACTERS = /\r(?!\n)|[\u2028\u2029]|(?![\t\n\r])\p{Cc}/u;
 
 /** The 1-based line of an offset. */
 export function lineAt(text: string, offset: number): number {
