@@ -175,6 +175,17 @@ describe('the view of a control plane', () => {
     });
   });
 
+  it('shows what stands behind a CA in its field as no CA that signs', () => {
+    const { pem } = material.kubernetes.certificate;
+    const config = aMachineConfig({ material }).replace(base64(pem), base64(pem + owners.certificate.pem));
+
+    expect(readMachineConfig(config).kubernetes).toMatchObject({
+      issuing: material.kubernetes.certificate,
+      besideIssuing: [owners.certificate],
+      accepted: [],
+    });
+  });
+
   it('shows a CA without its key as that', () => {
     const config = aMachineConfig({ material }).replace(base64(material.kubernetes.key.expose()), '""');
 
