@@ -204,7 +204,7 @@ describe('a machine that cannot be asked, or asked yet, while the new CAs are ta
   });
 
   it('keeps them whatever the status says where a configuration issues with them', () => {
-    const except = { cp1: { stands: 'Issuing' }, w1: { node: { ready: false } } } as const;
+    const except = { cp1: { stands: 'Issuing', runs: 'Accepting' }, w1: { node: { ready: false } } } as const;
 
     expect(later({ stage: 'Accepting', except })).toMatchObject({
       kind: 'blocked',
