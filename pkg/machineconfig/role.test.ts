@@ -25,9 +25,9 @@ describe('what a machine is', () => {
   it.each<[string, string | RegExp, string, string]>([
     [
       'another type',
-      '    type: controlplane\n    token: abcdef.0123456789abcdef\n',
-      '    token: abcdef.0123456789abcdef\n    type: router\n',
-      'cp-1, line 5, machine.type: expected controlplane or worker, found "router"',
+      / {4}type: controlplane\n([\s\S]*?)(?=^cluster:\n)/m,
+      '$1    type: router\n',
+      'cp-1, line 14, machine.type: expected controlplane or worker, found "router"',
     ],
     [
       'no type',
