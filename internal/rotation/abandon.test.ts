@@ -204,9 +204,61 @@ describe('a machine that cannot be asked, or asked yet, while the new CAs are ta
   });
 
   it('keeps them whatever the status says where a configuration issues with them', () => {
-    const except = { cp1: { stands: 'Issuing' }, w1: { node: { ready: false } } } as const;
+    const except = { cp1: { stands: 'Issuing', runs: 'Accepting' }, w1: { node: { ready: false } } } as const;
 
-    expect(later({ stage: 'Accepting', except })).toMatchObject({ kind: 'blocked', reason: 'NodeNotReady' });
+    expect(later({ stage: 'Accepting', except })).toMatchObject({
+      kind: 'blocked',
+      reason: 'NodeNotReady',
+      message: expect.stringMatching(/; the new keys are kept, because a machine may still issue with them$/),
+    });
+  });
+
+  it('keeps them whatever the status says where one still shows a certificate of a new CA', () => {
+    expect(later({ stage: 'Accepting', stands: 'Before', except: { w1: { runs: 'Issuing' } } })).toMatchObject({
+      kind: 'blocked',
+      reason: 'Reverting',
+      message: expect.stringMatching(/^w1: .*; the new keys are kept, because a machine may still issue with them$/),
+    });
+  });
+
+  it('says that they are trusted, and not that they may issue, where all of Issuing is seen to be taken back', () => {
+    const except = { w1: { node: { ready: false, readyMessage: 'no heartbeat' } } };
+
+    expect(later({ stage: 'Issuing', stands: 'Accepting', except })).toMatchObject({
+      kind: 'blocked',
+      message:
+        'taking the new CAs back: Node w1: no heartbeat; expected Ready; the new keys are kept, because cp1 still trusts their CA',
+    });
+  });
+
+  it('is let go in Issuing where all are back, though a kube-apiserver does not come up again', () => {
+    const status = { applied: [wasTold('cp1', 'Pending', { bootID: 'boot-1', apiServerInstance: 'before' })] };
+    const except = { cp1: { instance: [], apiServer: 'connection refused' } };
+    const back = { stage: 'Issuing', targets: ['kubernetes-aggregator'], stands: 'Before', status, except } as const;
+
+    expect(deleted(back)).toMatchObject({
+      message: 'cp1: waiting for its kube-apiserver to come back with the old certificate authorities',
+    });
+    expect(later(back)).toMatchObject({ effect: { kind: 'abandon' } });
+  });
+
+  it('is waited for until five minutes after the deletion, and named with all others of its kind after them', () => {
+    const observation = anObservation({
+      targets: ['talos'],
+      deleted: true,
+      stands: 'Before',
+      workers: 3,
+      except: { w1: { unknown: 'unreachable' }, w3: { unknown: 'unreachable' } },
+    });
+    // It was deleted a second before that.
+    const at = (seconds: number) => decide({ ...observation, now: observation.now + (seconds - 1) * 1000 });
+
+    expect(at(299.999)).toMatchObject({ kind: 'wait', reason: 'MachineUnknown' });
+    expect(at(300)).toMatchObject({
+      effect: { kind: 'abandon' },
+      message:
+        'abandoned in Accepting: the old certificate authorities still issue everything; w1, w3 may still trust the new ones',
+    });
   });
 
   it('is told only while one kube-apiserver runs on it', () => {

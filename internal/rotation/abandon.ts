@@ -102,7 +102,6 @@ function whyKept(context: Context): string | undefined {
 function mayIssue(context: Context): boolean {
   const known = context.observation.machines.filter(isKnown);
   if (known.some((machine) => CONFIG_STAGES.indexOf(standsAt(context, machine)) >= ISSUING)) return true;
-  if (!isAtLeast(context.stage, 'Issuing')) return false;
   return stillIssuing(context) !== undefined;
 }
 
@@ -183,7 +182,8 @@ function letGo(context: Context, why: string): Decision {
   const cordoned = machines.filter((machine) => machine.node.known && machine.node.value?.cordonedByUs === true);
   const { etcdRebooting, etcdDraining } = context.status;
   const names = new Set([...cordoned.map((machine) => machine.name), etcdRebooting, etcdDraining]);
-  const keeping = machines.filter((machine) => !isKnown(machine) || standsAt(context, machine) !== 'Before');
+  // All that answer are back: nobody is let go while one that does stands anywhere else.
+  const keeping = machines.filter((machine) => !isKnown(machine));
   const unlisted = machinesIncomplete === undefined ? [] : ['machines that could not be listed'];
   const kept =
     context.observation.store.material === undefined ? [] : [...keeping.map((machine) => machine.name), ...unlisted];

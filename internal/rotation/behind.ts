@@ -18,7 +18,7 @@ export function isLeftBehind(context: Context, machine: KnownMachine): boolean {
 /** The same picture for gates that are to ask how all the others are. */
 export function withoutLeftBehind(context: Context): Context {
   const left = context.observation.machines.filter((each) => isKnown(each) && isLeftBehind(context, each));
-  return left.length === 0 ? context : { ...context, leftBehind: new Set(left.map((each) => each.name)) };
+  return { ...context, leftBehind: new Set(left.map((each) => each.name)) };
 }
 
 function stagesBehind(context: Context, machine: KnownMachine): number {

@@ -338,6 +338,15 @@ describe('the kube-apiserver of before', () => {
       effect: { kind: 'apply-config', machine: 'cp2' },
     });
   });
+
+  it('must be the only one on a machine that was left behind, too', () => {
+    const except = { ...done('Issuing', 'cp1', 'cp3'), cp2: { stands: 'Before', instance: ['a', 'b'] } } as const;
+
+    expect(decide(atStart('Issuing', { stands: 'Issuing', except }))).toMatchObject({
+      reason: 'ApiServerNotReady',
+      message: 'cp2: 2 kube-apiservers run beside one another; expected one before it is told',
+    });
+  });
 });
 
 describe('a machine that was left two stages behind, as one whose disk was restored', () => {

@@ -160,6 +160,22 @@ describe('the plan', () => {
       expect(dropping(['kubernetes', 'etcd'])).not.toHaveProperty('toldFirst');
     });
 
+    it('tells no worker first where there is none', () => {
+      const { stages } = plan(['talos', 'kubernetes'], { workers: 0 });
+
+      expect(stages.find(({ name }) => name === 'Dropping')).not.toHaveProperty('toldFirst');
+      expect(stages.find(({ name }) => name === 'Dropping')?.told).toEqual([['cp1'], ['cp2'], ['cp3']]);
+    });
+
+    it('comes last to whoever signs for kubelets, where they are about to ask for a certificate', () => {
+      const last = ({ stages }: ReturnType<typeof plan>) => stages.flatMap((stage) => [stage.last ?? []].flat());
+
+      expect(last(plan(['etcd', 'kubernetes']))).toEqual(['the one whose kube-controller-manager leads']);
+      expect(dropping(['etcd', 'kubernetes'])).toHaveProperty('last');
+      expect(last(plan(['talos', 'etcd']))).toEqual([]);
+      expect(last(plan(['kubernetes'], { controlPlanes: 0, workers: 0 }))).toEqual([]);
+    });
+
     it('tells control planes first where the Kubernetes CA stays', () => {
       expect(dropping(['talos'])).toMatchObject({ told: [['cp1'], ['cp2'], ['cp3'], ['w1'], ['w2']] });
     });
@@ -251,6 +267,12 @@ describe('the plan', () => {
 
     expect(stages.filter((stage) => stage.done).map((stage) => stage.name)).toEqual(['Pending', 'Accepting']);
     expect(blocker).toBeUndefined();
+  });
+
+  it('has nothing in the way of a start that is over', () => {
+    const except = { w1: { unknown: 'unreachable' } } as const;
+
+    expect(planOf(anObservation({ stage: 'Issuing', targets: ['talos'], except }))).not.toHaveProperty('blocker');
   });
 
   it.each([

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { MachineOptions, Stands } from '../../test/builders/machine.ts';
 import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
-import { print } from '../../test/builders/rotation-material.ts';
+import { material, print } from '../../test/builders/rotation-material.ts';
+import { isKnown } from './context.ts';
 import { contextOf, decide } from './decide.ts';
-import { unproved } from './proof.ts';
+import { foundInstead, unproved } from './proof.ts';
+import { TARGETS } from './targets/index.ts';
 
 type Stage = 'Accepting' | 'Issuing' | 'Dropping';
 
@@ -232,6 +234,40 @@ describe('the kube-apiserver of a control plane that tells nothing', () => {
     expect(unproved(context, { ...notAsked, apiServer })?.message).toBe(
       'cp1: its kube-apiserver does not answer /readyz: connection refused',
     );
+  });
+});
+
+describe('a control plane of which nobody says what runs on it', () => {
+  it('is not proved where a new kube-apiserver is expected', () => {
+    const applied = [wasTold('cp1', 'Accepting', { bootID: 'boot-1' })];
+    const observation = anObservation({ targets: ['kubernetes'], status: { applied } });
+    const [cp1] = observation.machines;
+    if (cp1?.talos.known !== true) throw new Error('cp1 is known');
+    const { apiServers: _unread, ...value } = cp1.talos.value;
+
+    expect(unproved(contextOf(observation), { ...cp1, talos: { known: true, value } })?.message).toBe(
+      'cp1: its kube-apiserver is not running',
+    );
+  });
+});
+
+describe('what is found for one target', () => {
+  const found = (stage: 'Pending' | 'Issuing', options: ObservationOptions) => {
+    const store = { material: material(['talos']) };
+    const context = contextOf(anObservation({ stage, targets: ['talos'], store, ...options }));
+    const machine = context.observation.machines.find(isKnown);
+    if (machine === undefined) throw new Error('no machine answers');
+    return foundInstead(context, machine, TARGETS.talos);
+  };
+
+  it('is compared with the stage of the rotation where the machine is behind it', () => {
+    expect(found('Issuing', { stands: 'Accepting' })).toBe(
+      'the Talos API is issued by a01da01da01d; expected afafafafafaf',
+    );
+  });
+
+  it('is nothing before anybody was told', () => {
+    expect(found('Pending', {})).toBeUndefined();
   });
 });
 

@@ -227,6 +227,13 @@ describe('a boot that does not change', () => {
       recheckAfterMs: 30_000,
     });
   });
+
+  it('stops where the status lost when it was asked for', () => {
+    const never = undefined as unknown as string;
+    const status = { etcdRestartedAt: never, etcdRebootSince: never };
+
+    expect(decide(asked(1, {}, { status }))).toMatchObject({ kind: 'blocked', reason: 'RebootOverdue' });
+  });
 });
 
 describe('a machine that was never asked', () => {

@@ -351,6 +351,16 @@ describe('a drain', () => {
     });
   });
 
+  it('lets go of that one and not of another that is cordoned', () => {
+    const applied = ['cp1', 'cp2', 'cp3'].map((name) => wasTold(name, 'Accepting'));
+    const status = { applied, etcdDraining: 'cp2' };
+
+    expect(decide(toRoll({ except: { cp2: OURS }, status }))).toMatchObject({
+      effect: { kind: 'uncordon', machine: 'cp2' },
+    });
+    expect(decide(toRoll({ except: { cp1: OURS }, status }))).toMatchObject({ effect: { kind: 'update-status' } });
+  });
+
   it('goes on with the machine that is cordoned before another one is', () => {
     const status = { etcdDraining: 'cp2', drainStartedAt: ago(5) };
 
@@ -388,6 +398,22 @@ describe('the roll after Issuing', () => {
   ])('is then done after all for a machine with %s, and for no other', (_what, served) => {
     expect(decide(toRoll({ except: { cp2: { served } } }, 'Issuing'))).toMatchObject({
       effect: { kind: 'cordon', machine: 'cp2' },
+    });
+  });
+
+  it('is done once half a minute is over, to the millisecond', () => {
+    const at = (seconds: number) =>
+      decide(toRoll({ except: { cp2: { served: nothing } }, status: { stageStartedAt: ago(seconds) } }, 'Issuing'));
+
+    expect(at(29.999).kind).toBe('wait');
+    expect(at(30)).toMatchObject({ effect: { kind: 'cordon', machine: 'cp2' } });
+  });
+
+  it('is skipped though nobody remembers when a machine was told', () => {
+    const applied = [wasTold('cp1', 'Issuing', { bootID: 'boot-1' })];
+
+    expect(decide(toRoll({ status: { applied } }, 'Issuing'))).toMatchObject({
+      effect: { kind: 'enter-stage', stage: 'Dropping' },
     });
   });
 
@@ -446,9 +472,9 @@ describe('the roll after Issuing', () => {
   });
 
   it('is skipped whatever else is rotated besides: no probe of etcd shows a certificate of another CA', () => {
-    const observation = anObservation({ stage: 'Issuing', targets: ['talos', 'etcd'] });
-
-    expect(decide(observation)).toMatchObject({ effect: { kind: 'enter-stage', stage: 'Dropping' } });
+    expect(decide(toRoll({ targets: ['talos', 'etcd'] }, 'Issuing'))).toMatchObject({
+      effect: { kind: 'enter-stage', stage: 'Dropping' },
+    });
   });
 
   it.each([

@@ -7,7 +7,7 @@ import {
   changesBetween,
   someMaterial,
 } from '../../test/builders/machine-config.ts';
-import { type Change, readMachineConfig, renderStage, type Target } from './index.ts';
+import { type Change, readMachineConfig, renderStage, stageOf, type Target } from './index.ts';
 
 const TALOS = { talosVersion: 'v1.14.1', where: 'cp-1' };
 
@@ -88,10 +88,50 @@ describe('a CA where it lives', () => {
     expect(legacyOf(rendered).cluster.aggregatorCA.crt).toBe(base64(pem));
   });
 
+  it('is gone from an entry that holds another one before it, which stays', () => {
+    const [stays, goes] = [other.talos.certificate.pem, before.talos.certificate.pem];
+    const config = aMachineConfig({ material: after }).replace(
+      '    # not ours',
+      `    acceptedCAs:\n        - crt: ${base64(stays + goes)}\n    # not ours`,
+    );
+    expect(stageOf(config, { target: 'talos', old: before.talos, new: after.talos })).toBe('Issuing');
+
+    expect(legacyOf(renderStage(config, change('talos'), 'Dropping', TALOS)).machine.acceptedCAs).toEqual([
+      { crt: base64(stays) },
+    ]);
+  });
+
+  it.each([
+    ['talos', 'Issuing'],
+    ['kubernetes', 'Issuing'],
+  ] as const)('of %s that signs in %s is not listed besides, also where somebody listed it', (target, stage) => {
+    const pems = [before, after].map((each) => each[target].certificate.pem);
+    const list = pems.map((pem) => `        - crt: ${base64(pem)}\n`).join('');
+    const config = aMachineConfig({ material: after }).replace(
+      target === 'talos' ? '    # not ours' : /(?=^ {4}ca:$(?![\s\S]*^ {4}ca:$))/m,
+      target === 'talos' ? `    acceptedCAs:\n${list}    # not ours` : `    acceptedCAs:\n${list}`,
+    );
+    const { machine, cluster } = legacyOf(renderStage(config, change(target), stage, TALOS));
+
+    expect((target === 'talos' ? machine : cluster).acceptedCAs).toEqual([{ crt: base64(pems[0] ?? '') }]);
+  });
+
+  it.each<[string, string, string]>([
+    ['no crt', '- key: x', 'cp-1, line 0, machine.acceptedCAs[0]: an accepted CA without crt'],
+    ['a crt that is no text', '- crt: []', 'cp-1, line 0, machine.acceptedCAs[0].crt: expected a single value'],
+    ['a crt that is no base64', '- crt: "!"', 'cp-1, line 0, machine.acceptedCAs[0].crt: '],
+  ])('is refused in a list by place and line with %s', (_what, item, message) => {
+    const config = plain().replace('    # not ours', `    acceptedCAs:\n        ${item}\n    # not ours`);
+    const line = config.split('\n').findIndex((each) => each.includes(item)) + 1;
+
+    expect(() => readMachineConfig(config, 'cp-1')).toThrow(message.replace('line 0', `line ${line}`));
+  });
+
   it('is none where its fields are empty or not there', () => {
     const crt = `            crt: ${base64(before.talos.certificate.pem)}\n`;
     const key = `            key: ${base64(before.talos.key.expose())}\n`;
-    const nothing = { issuing: undefined, hasKey: false, keyFingerprint: undefined, accepted: [], shape: 'legacy' };
+    const without = { issuing: undefined, besideIssuing: [], hasKey: false, keyFingerprint: undefined };
+    const nothing = { ...without, accepted: [], shape: 'legacy' };
     const written = plain().replace(crt.slice(4), '').replace(key.slice(4), '');
 
     expect(readMachineConfig(written.replace('    ca:\n    # not ours', '    ca: {}\n')).talos).toEqual(nothing);

@@ -223,7 +223,12 @@ describe('what is not rendered', () => {
       expect(reasons[4]?.reason).toBe(
         'no encryption rule holds the old secretbox key key2 or the new secretbox key key3',
       );
-      for (const change of changes) expect(refusal(foreign, [change])?.kind).toBe('foreign-edit');
+      for (const change of changes) {
+        expect(refusal(foreign, [change])).toMatchObject({
+          kind: 'foreign-edit',
+          message: expect.stringMatching(`^cp-1: the ${change.target} material is not this rotation's: `),
+        });
+      }
     });
 
     it('a certificate with the key of another CA is Foreign', () => {

@@ -159,6 +159,33 @@ describe('the view of a control plane', () => {
     expect(readMachineConfig(config).serviceAccount?.issuerUrl).toBe('https://tokens.example.org');
   });
 
+  it('names the keys of tokens that are accepted besides, in their order', async () => {
+    const others = [(await someMaterial('key3')).serviceAccount, (await someMaterial('key4')).serviceAccount];
+    const keys = others.map(
+      ({ publicKey }) => `        - |\n${publicKey.trimEnd().replaceAll(/^/gm, '            ')}\n`,
+    );
+    const config = aMachineConfig({ material, shape: 'typed' }).replace(
+      /(kind: KubeServiceAccountConfig\nissuer:\n(?: .*\n)+)/,
+      `$1accepted:\n    publicKeys:\n${keys.join('')}`,
+    );
+
+    expect(readMachineConfig(config).serviceAccount).toMatchObject({
+      issuer: material.serviceAccount.fingerprint,
+      accepted: others.map(({ fingerprint }) => fingerprint),
+    });
+  });
+
+  it('shows what stands behind a CA in its field as no CA that signs', () => {
+    const { pem } = material.kubernetes.certificate;
+    const config = aMachineConfig({ material }).replace(base64(pem), base64(pem + owners.certificate.pem));
+
+    expect(readMachineConfig(config).kubernetes).toMatchObject({
+      issuing: material.kubernetes.certificate,
+      besideIssuing: [owners.certificate],
+      accepted: [],
+    });
+  });
+
   it('shows a CA without its key as that', () => {
     const config = aMachineConfig({ material }).replace(base64(material.kubernetes.key.expose()), '""');
 

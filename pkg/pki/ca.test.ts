@@ -100,6 +100,7 @@ describe('creating a CA', () => {
 
   for (const [algorithm, signature] of [
     ['ed25519', { name: 'Ed25519' }],
+    ['ecdsa-p256', { name: 'ECDSA', hash: { name: 'SHA-256' } }],
     ['ecdsa-p384', { name: 'ECDSA', hash: { name: 'SHA-384' } }],
     ['ecdsa-p521', { name: 'ECDSA', hash: { name: 'SHA-512' } }],
     ['rsa-2048', { name: 'RSASSA-PKCS1-v1_5', hash: { name: 'SHA-512' } }],

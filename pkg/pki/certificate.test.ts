@@ -1,6 +1,14 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseCertificate, parseCertificates, scanCertificates, writeCertificates } from './certificate.ts';
+import {
+  algorithmOf,
+  certificateFromDer,
+  parseCertificate,
+  parseCertificates,
+  scanCertificates,
+  writeCertificates,
+} from './certificate.ts';
 import { compareBundles, isSubset, sameBundle } from './compare.ts';
 import { writePemBlock } from './pem.ts';
 
@@ -109,6 +117,42 @@ describe('reading one certificate', () => {
   });
 });
 
+describe('reading a certificate from its DER', () => {
+  it('says why it is none, and keeps what its reader said', () => {
+    expect(() => certificateFromDer(new Uint8Array([0x30, 0x00]))).toThrow(
+      expect.objectContaining({
+        name: 'PkiError',
+        kind: 'invalid-certificate',
+        message: 'the bytes are no X.509 certificate: the certificate body is missing or of another type',
+        cause: new RangeError('the certificate body is missing or of another type'),
+      }),
+    );
+  });
+});
+
+describe('the algorithm of a key', () => {
+  const rsa = (bytes: number) =>
+    createPublicKey({
+      key: { kty: 'RSA', n: Buffer.alloc(bytes, 0xff).toString('base64url'), e: 'AQAB' },
+      format: 'jwk',
+    });
+
+  it.each([
+    ['rsa-2048', rsa(256)],
+    ['rsa-3072', rsa(384)],
+    ['rsa-4096', rsa(512)],
+    ['other:rsa-1024', rsa(128)],
+    ['ecdsa-p256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey],
+    ['ecdsa-p384', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey],
+    ['ecdsa-p521', generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey],
+    ['other:secp256k1', generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey],
+    ['ed25519', generateKeyPairSync('ed25519').publicKey],
+    ['other:ed448', generateKeyPairSync('ed448').publicKey],
+  ])('is %s', (name, key) => {
+    expect(algorithmOf(key)).toBe(name);
+  });
+});
+
 describe('reading a bundle', () => {
   it('gives every certificate in order and writes the same bytes', () => {
     const text = os + aggregator + etcd + kubernetes;
@@ -150,6 +194,11 @@ describe('reading a bundle', () => {
       'ca.crt, line 1: expected a CERTIFICATE block, found EC PRIVATE KEY; line 13: the CERTIFICATE block is cut off: the text ends before its END marker',
       'invalid-certificate',
     ],
+    'two keys and broken text, all named': [
+      `${'-----BEGIN EC PRIVATE KEY-----\nAAEC\n-----END EC PRIVATE KEY-----\n'.repeat(2)}-----BEGIN CERTIFICATE-----\n`,
+      'ca.crt, line 1: expected a CERTIFICATE block, found EC PRIVATE KEY; line 4: expected a CERTIFICATE block, found EC PRIVATE KEY; line 7: the CERTIFICATE block is cut off: the text ends before its END marker',
+      'invalid-certificate',
+    ],
     'two certificates without a newline between them': [
       os.trimEnd() + etcd,
       'ca.crt, line 9: two blocks share this line: a newline is missing after the END marker, and readers would lose both',
@@ -175,7 +224,7 @@ describe('reading a bundle', () => {
     const kinds = (text: string) => scanCertificates(text).problems.map(({ kind }) => kind);
 
     expect(kinds(key + nonsense + os + os + os.slice(0, 40))).toEqual(['foreign', 'unreadable', 'duplicate', 'broken']);
-    expect(kinds('')).toEqual(['empty']);
+    expect(kinds('# nothing but a remark\n')).toEqual(['empty']);
   });
 
   it('can be looked at leniently: duplicates are kept and named', () => {
@@ -200,6 +249,10 @@ describe('comparing bundles', () => {
       repeated: [c],
       reordered: false,
     });
+  });
+
+  it('names what is there twice and nothing else', () => {
+    expect(compareBundles([a], [a, a])).toEqual({ missing: [], unexpected: [], repeated: [a], reordered: false });
   });
 
   it('sees another order of the common ones only', () => {

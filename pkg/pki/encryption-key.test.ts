@@ -48,6 +48,7 @@ describe('an encryption key', () => {
     const secret = Secret.of('encryption-key', bytes(32));
 
     expect(parseEncryptionKey('secretbox', 'key1', secret).secret.equals(secret)).toBe(true);
+    expect(`${parseEncryptionKey('secretbox', 'key1', secret).secret}`).toBe('[encryption-key redacted]');
   });
 
   it('is refused with one kind of error', () => {

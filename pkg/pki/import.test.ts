@@ -10,12 +10,25 @@ import { Secret } from './secret.ts';
 const OPTIONS = { now: MADE_AT, where: 'own-ca' };
 const passphrase = Secret.of('passphrase', 'open sesame');
 
-/** A PKCS#12 file of RSA material, written by node-forge. */
-function pkcs12(ca: CertificateAndKey, others: readonly CertificateAndKey[] = []): Uint8Array {
+/** A PKCS#12 file of RSA material, written by node-forge; with the key several times it has no checksum. */
+function pkcs12(ca: CertificateAndKey, others: readonly CertificateAndKey[] = [], keys = 1): Uint8Array {
   const pkcs1 = keyObjectOf(ca.key).export({ type: 'pkcs1', format: 'pem' }).toString();
   const certificates = [...others, ca].map(({ certificate }) => forge.pki.certificateFromPem(certificate.pem));
-  const store = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(pkcs1), certificates, passphrase.expose());
+  const store = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(pkcs1), certificates, passphrase.expose(), {
+    useMac: keys === 1,
+    // These protect nobody.
+    count: 1,
+  });
+  // PFX { version, authSafe { data, [0] { octets } } }; the octets are the parts, the last of which holds the key (RFC 7292, 4).
+  const octets = inside(inside(inside(store)[1])[1])[0] as forge.asn1.Asn1;
+  const parts = forge.asn1.fromDer(octets.value as string);
+  for (let more = 1; more < keys; more += 1) inside(parts).push(inside(parts).at(-1) as forge.asn1.Asn1);
+  octets.value = forge.asn1.toDer(parts).getBytes();
   return Buffer.from(forge.asn1.toDer(store).getBytes(), 'binary');
+}
+
+function inside(value: forge.asn1.Asn1 | undefined): forge.asn1.Asn1[] {
+  return value?.value as forge.asn1.Asn1[];
 }
 
 describe('importing a CA as PEM', () => {
@@ -138,9 +151,25 @@ describe('importing a CA as PKCS#12', () => {
     const [ca, other] = [await aCa('etcd', { algorithm: 'rsa-2048' }), await aCa('etcd', { algorithm: 'rsa-2048' })];
     const bytes = pkcs12({ certificate: other.certificate, key: ca.key });
 
-    await expect(importCa({ kind: 'pkcs12', bytes, passphrase }, OPTIONS)).rejects.toThrow(
-      'own-ca: none of the 1 certificates belongs to the private key',
-    );
+    await expect(importCa({ kind: 'pkcs12', bytes, passphrase }, OPTIONS)).rejects.toMatchObject({
+      kind: 'invalid-pkcs12',
+      message: 'own-ca: none of the 1 certificates belongs to the private key',
+    });
+  });
+
+  it('refuses a file with two keys: nobody knows which is meant', async () => {
+    const keys = await oddKeys({
+      name: 'RSASSA-PKCS1-v1_5',
+      modulusLength: 1024,
+      hash: 'SHA-256',
+      publicExponent: new Uint8Array([1, 0, 1]),
+    });
+    const bytes = pkcs12(await anOddCertificate({ keys, signingAlgorithm: { name: 'RSASSA-PKCS1-v1_5' } }), [], 2);
+
+    await expect(importCa({ kind: 'pkcs12', bytes, passphrase }, OPTIONS)).rejects.toMatchObject({
+      kind: 'invalid-pkcs12',
+      message: 'own-ca: expected exactly one private key, found 2',
+    });
   });
 
   it('holds it to the rules of the lint', async () => {

@@ -73,6 +73,7 @@ describe('issuing a leaf', () => {
 
     const named = await aLeaf(ca, { ...sans, usages: ['server', 'client'] });
     const nameless = await aLeaf(ca, { ...sans, subject: {} });
+    const organized = await aLeaf(ca, { ...sans, subject: { o: ['system:nodes'] } });
 
     const read = (pem: string) => new x509.X509Certificate(pem).getExtension(x509.SubjectAlternativeNameExtension);
     expect(read(named.certificate.pem)?.names.toJSON()).toEqual([
@@ -84,6 +85,14 @@ describe('issuing a leaf', () => {
     ]);
     expect(read(named.certificate.pem)?.critical).toBe(false);
     expect(read(nameless.certificate.pem)?.critical).toBe(true);
+    expect(read(organized.certificate.pem)?.critical).toBe(false);
+  });
+
+  it('writes no empty set into a name for a list without organizations', async () => {
+    const { certificate } = await aLeaf(await aCa('etcd'), { subject: { o: [], cn: 'x' } });
+
+    // SEQUENCE { SET { SEQUENCE { 2.5.4.3, PrintableString x } } }
+    expect(Buffer.from(readX509(certificate.der).subject).toString('hex')).toBe('300c310a30080603550403130178');
   });
 
   it('begins five minutes early for a client, at once for a server, and otherwise as asked', async () => {
@@ -119,6 +128,15 @@ describe('issuing a leaf', () => {
       kind: 'refused',
       message: `nothing was signed: the signing CA (${expired.certificate.fingerprint}) expired at 2026-11-30T01:53:20.000Z; it is 2026-11-30T02:53:20.000Z`,
     });
+  });
+
+  it('names everything that the lint refuses', async () => {
+    const { certificate, key } = await anOddCertificate({ notAfter: MADE_AT - HOUR, keyUsages: 1 });
+    const ca = `the signing CA (${certificate.fingerprint})`;
+
+    await expect(aLeaf({ certificate, key })).rejects.toThrow(
+      `nothing was signed: ${ca} expired at 2026-11-29T23:53:20.000Z; it is 2026-11-30T00:53:20.000Z; ${ca} may not sign certificates: its key usages are digitalSignature, keyCertSign is missing`,
+    );
   });
 
   it('signs nothing with a key that is not the CA certificate’s', async () => {
@@ -198,5 +216,14 @@ describe('the profile of', () => {
     expect(new x509.X509Certificate(certificate.pem).subjectName.toJSON()).toEqual([
       { O: ['os:admin', 'os:backup', 'os:reader', 'os:operator'] },
     ]);
+  });
+
+  it('one of roles with letters that no PrintableString has, too: its type stands before its length', async () => {
+    const { certificate } = await issueLeaf(
+      await aCa('talos'),
+      talosAdminProfile({ now: MADE_AT, roles: ['b-', 'z_'] }),
+    );
+
+    expect(new x509.X509Certificate(certificate.pem).subjectName.toJSON()).toEqual([{ O: ['z_', 'b-'] }]);
   });
 });

@@ -84,8 +84,10 @@ describe('the lint of a rotation', () => {
     const old = await anOddCertificate({ serial: '2a', subjectKeyId: '11'.repeat(20) });
     const fresh = await anOddCertificate({ serial: '2a', subjectKeyId: '22'.repeat(20) });
 
-    expect(lintRotation([{ target: 'etcd', old, new: fresh }], AT).map(({ message }) => message)).toEqual([
-      `the new etcd CA (${fresh.certificate.fingerprint}) has the same serial number 2a as the old etcd CA (${old.certificate.fingerprint})`,
+    expect(
+      lintRotation([{ target: 'etcd', old, new: fresh }], AT).map((each) => `${each.rule}: ${each.message}`),
+    ).toEqual([
+      `same-serial: the new etcd CA (${fresh.certificate.fingerprint}) has the same serial number 2a as the old etcd CA (${old.certificate.fingerprint})`,
     ]);
   });
 
@@ -120,6 +122,20 @@ describe('the lint of a rotation', () => {
     ] as const;
 
     expect(lintRotation(changes, AT)).toEqual([]);
+  });
+
+  it('lets CAs that are not rotated share what they like, with each other and with old ones', async () => {
+    const [one, two, old] = [
+      await anOddCertificate({ serial: '01', subject: 'O=a' }),
+      await anOddCertificate({ serial: '01', subject: 'O=b' }),
+      await anOddCertificate({ serial: '01' }),
+    ];
+    const others = [
+      { name: 'the first', certificate: one.certificate },
+      { name: 'the second', certificate: two.certificate },
+    ];
+
+    expect(lintRotation([{ target: 'etcd', old, new: await aCa('etcd') }], { ...AT, others })).toEqual([]);
   });
 
   it('wants distinct key identifiers where the names are the same, for the sake of OpenSSL', async () => {

@@ -128,6 +128,12 @@ describe('the lint of a CA', () => {
     ]);
   });
 
+  it('names an issuer that has no name', async () => {
+    expect(await problemsOf({ issuer: '' })).toEqual([
+      'self-signed: the new etcd CA is not a root: its issuer is an empty name',
+    ]);
+  });
+
   it('refuses a signature of its own name by another key', async () => {
     expect(await problemsOf({ signer: await oddKeys() })).toEqual([
       'self-signed: the new etcd CA is not signed by its own key',
@@ -164,6 +170,8 @@ describe('the lint of a CA', () => {
 
   it('takes a serial number of 20 octets', async () => {
     expect(await problemsOf({ serial: '7f'.repeat(20) })).toEqual([]);
+    // Written with a zero octet in front, which says that it is positive.
+    expect(await problemsOf({ serial: 'ff'.repeat(20) })).toEqual([]);
   });
 
   it.each([0xf0, 0x80])('refuses a negative serial number, which begins with %i', async (octet) => {

@@ -96,6 +96,10 @@ describe('reading PEM', () => {
       block('CERTIFICATE', 'aGVs\n\nbG8h'),
       'ca.pem, line 3: an empty line inside the CERTIFICATE block of line 1',
     ],
+    'a line that speaks of encryption and is no header of it': [
+      block('EC PRIVATE KEY', 'X-Proc-Type: 4,ENCRYPTED\naGVs'),
+      'ca.pem, line 2: the EC PRIVATE KEY block of line 1 holds characters that are not base64',
+    ],
     'an encrypted key': [
       block('EC PRIVATE KEY', 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\naGVs'),
       'ca.pem, line 2: the EC PRIVATE KEY block of line 1 is encrypted; decrypt it first (openssl pkey -in …)',

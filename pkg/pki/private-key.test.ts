@@ -51,6 +51,13 @@ describe('a private key', () => {
     });
   }
 
+  it('of an algorithm for which Talos has no label is written as PKCS#8', () => {
+    const text = writePrivateKey(generateKeyPairSync('ed448').privateKey).expose();
+
+    expect(text).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+    expect(createPrivateKey(text).asymmetricKeyType).toBe('ed448');
+  });
+
   it('under the label of Talos is read where Node itself refuses it', async () => {
     const { certificate, key } = await aCa('talos');
 

@@ -2,6 +2,7 @@ import { webcrypto, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aKeyPair, aSigningRequest } from '../../test/builders/signing-request.ts';
 import { type CertificateAndKey, createCa, PkiError, signRequest, verifyChain } from './index.ts';
+import { readRequest } from './request.ts';
 
 const NOW = Date.UTC(2026, 10, 29);
 
@@ -29,6 +30,16 @@ describe('signing a request', () => {
     expect(read.subjectAltName).toBe('DNS:worker-1, IP Address:10.0.0.7');
     const spki = Buffer.from(await webcrypto.subtle.exportKey('spki', keys.publicKey));
     expect(read.publicKey.export({ type: 'spki', format: 'der' })).toEqual(spki);
+  });
+
+  it('takes one without any name', async () => {
+    const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');
+    const request = await Pkcs10CertificateRequestGenerator.create({
+      keys: await aKeyPair(),
+      signingAlgorithm: { name: 'Ed25519' },
+    });
+
+    expect(await readRequest(request.toString('pem'))).toMatchObject({ commonName: '', dns: [], ips: [] });
   });
 
   it('refuses one that is signed by another key than the one in it', async () => {

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import forge from 'node-forge';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { aCa, aLeaf, anOddCertificate, oddKeys } from '../../test/builders/certificates.ts';
+import type { CertificateAndKey } from './certificate.ts';
+import { keyObjectOf, parsePrivateKey } from './private-key.ts';
 import { confirmRsa } from './rsa-second-reader.ts';
 
 const rsaKeys = () =>
@@ -12,8 +15,12 @@ const rsaKeys = () =>
 const signingAlgorithm = { name: 'RSASSA-PKCS1-v1_5' };
 
 describe('the second reading of RSA material', () => {
+  let ca: CertificateAndKey;
+  beforeAll(async () => {
+    ca = await aCa('etcd', { algorithm: 'rsa-2048' });
+  });
+
   it('agrees with the first on what we make and on what others make', async () => {
-    const ca = await aCa('etcd', { algorithm: 'rsa-2048' });
     const odd = await anOddCertificate({ keys: await rsaKeys(), signingAlgorithm });
 
     await expect(confirmRsa(ca)).resolves.toBeUndefined();
@@ -30,9 +37,23 @@ describe('the second reading of RSA material', () => {
     });
   });
 
-  it('leaves other algorithms alone', async () => {
-    const ca = await aCa('talos');
+  it('refuses a key whose parts do not belong together: it signs what nobody can verify', async () => {
+    const whole = keyObjectOf(ca.key);
+    const read = forge.pki.privateKeyFromPem(whole.export({ type: 'pkcs1', format: 'pem' }).toString());
+    // OpenSSL loads it as it is, and its public half is that of the certificate.
+    const broken = { ...read, dP: read.dP.add(new forge.jsbn.BigInteger('2', 10)) } as forge.pki.rsa.PrivateKey;
+    const key = parsePrivateKey(forge.pki.privateKeyToPem(broken).replaceAll('\r', ''));
 
-    await expect(confirmRsa(await aLeaf(ca))).resolves.toBeUndefined();
+    await expect(confirmRsa({ key }, 'own-ca')).rejects.toMatchObject({
+      name: 'PkiError',
+      kind: 'invalid-key',
+      message: 'own-ca: the RSA key does not verify its own signature',
+    });
+  });
+
+  it('leaves other algorithms alone', async () => {
+    const ed25519 = await aCa('talos');
+
+    await expect(confirmRsa(await aLeaf(ed25519))).resolves.toBeUndefined();
   });
 });

@@ -30,21 +30,27 @@ export async function confirmRsa({ key, certificate }: RsaMaterial, where?: stri
     });
   }
   const digest = forge.md.sha512.create().update('ichor');
-  if (!publicKey.verify(digest.digest().getBytes(), second.sign(digest))) {
+  if (!verifies(() => publicKey.verify(digest.digest().getBytes(), second.sign(digest)))) {
     throw new PkiError('invalid-key', 'the RSA key does not verify its own signature', { where });
   }
   if (certificate !== undefined) confirmCertificate(forge, certificate, where);
 }
 
 function confirmCertificate(forge: typeof import('node-forge'), certificate: Certificate, where: string | undefined) {
-  let verified = false;
-  try {
+  const isSelfSigned = () => {
     const read = forge.pki.certificateFromPem(certificate.pem);
-    verified = read.verify(read);
-  } catch {
-    // node-forge throws where the signature's padding does not come out: it does not verify.
-  }
-  if (verified) return;
+    return read.verify(read);
+  };
+  if (verifies(isSelfSigned)) return;
   const message = 'an independent reader does not find this RSA certificate signed by its own key';
   throw new PkiError('invalid-certificate', message, { where });
+}
+
+/** node-forge throws where a signature's padding does not come out: it does not verify. */
+function verifies(check: () => boolean): boolean {
+  try {
+    return check();
+  } catch {
+    return false;
+  }
 }

@@ -110,6 +110,7 @@ describe('a secret does not leave through', () => {
 
   it('its text form, which names the kind', () => {
     expect(`${secret}`).toBe('[private-key redacted]');
+    expect(Object.prototype.toString.call(secret)).toBe('[object Secret]');
     expect(inspect(secret)).toBe('[private-key redacted]');
     expect(JSON.stringify(secret)).toBe('"[private-key redacted]"');
   });

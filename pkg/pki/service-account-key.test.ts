@@ -5,6 +5,8 @@ import { parsePem } from './pem.ts';
 import { keyObjectOf, writePrivateKey } from './private-key.ts';
 import { createServiceAccountKey, parsePublicKeys, parseServiceAccountKey } from './service-account-key.ts';
 
+const invalid = (message: string) => expect.objectContaining({ name: 'PkiError', kind: 'invalid-key', message });
+
 describe('a service-account key', () => {
   it('is RSA with 4096 bits, as PKCS#1 and under Talos labels, and node-forge reads the same key', async () => {
     const key = await createServiceAccountKey();
@@ -43,7 +45,9 @@ describe('a service-account key', () => {
     const short = writePrivateKey(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey);
 
     expect(() => parseServiceAccountKey(ed25519, 's.yaml')).toThrow(
-      's.yaml: service-account tokens are signed with RSA (2048, 3072 or 4096 bits) or ECDSA keys, found ed25519',
+      invalid(
+        's.yaml: service-account tokens are signed with RSA (2048, 3072 or 4096 bits) or ECDSA keys, found ed25519',
+      ),
     );
     expect(() => parseServiceAccountKey(short)).toThrow(
       'service-account tokens are signed with RSA (2048, 3072 or 4096 bits) or ECDSA keys, found other:rsa-1024',
@@ -62,12 +66,16 @@ describe('reading public keys', () => {
       b.fingerprint,
       a.fingerprint,
     ]);
-    expect(() => parsePublicKeys('', 'accepted')).toThrow('accepted: expected at least one public key, found none');
+    expect(() => parsePublicKeys('', 'accepted')).toThrow(
+      invalid('accepted: expected at least one public key, found none'),
+    );
     expect(() => parsePublicKeys(a.publicKey + a.privateKey.expose(), 'accepted')).toThrow(
-      'accepted, line 5: expected a public key (PUBLIC KEY, EC PUBLIC KEY, ED25519 PUBLIC KEY), found EC PRIVATE KEY',
+      invalid(
+        'accepted, line 5: expected a public key (PUBLIC KEY, EC PUBLIC KEY, ED25519 PUBLIC KEY), found EC PRIVATE KEY',
+      ),
     );
     expect(() => parsePublicKeys('-----BEGIN PUBLIC KEY-----\nAAEC\n-----END PUBLIC KEY-----\n')).toThrow(
-      'line 1: the PUBLIC KEY block holds no public key',
+      invalid('line 1: the PUBLIC KEY block holds no public key'),
     );
     expect(() => parsePublicKeys(a.publicKey.trimEnd() + b.publicKey)).toThrow('two blocks share this line');
   });

@@ -41,8 +41,8 @@ export interface SigningKeys {
  * @throws {PkiError} `unsupported` for a signing key of an algorithm that Ichor does not use.
  */
 export async function signCertificate(template: CertificateTemplate, keys: SigningKeys): Promise<Certificate> {
-  const x509 = await loadX509();
   const algorithm = signingAlgorithm(keys);
+  const x509 = await loadX509();
   const pkcs8 = keys.issuer.export({ type: 'pkcs8', format: 'der' });
   const signed = await x509.X509CertificateGenerator.create({
     subject: nameOf(x509, template.subject),

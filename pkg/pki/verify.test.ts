@@ -35,6 +35,7 @@ describe('verifying a leaf', () => {
   const identifiers = [
     ['no identifier in the CAs and leaves', false, false, undefined],
     ['identifiers in the CAs only', '11'.repeat(20), '22'.repeat(20), undefined],
+    ['an identifier in the leaf only', false, false, '22'.repeat(20)],
     ['the right identifier in the leaf', '11'.repeat(20), '22'.repeat(20), '22'.repeat(20)],
   ] as const;
   for (const [what, oldId, freshId, authorityKeyId] of identifiers) {
@@ -66,7 +67,7 @@ describe('verifying a leaf', () => {
 
   it('says what is trusted instead when the name is unknown', async () => {
     const leaf = (await aLeaf(await aCa('etcd'))).certificate;
-    const roots = [await aCa('talos'), await aCa('kubernetes-aggregator'), await aCa('talos')].map(
+    const roots = [await aCa('kubernetes-aggregator'), await aCa('talos'), await aCa('talos')].map(
       (ca) => ca.certificate,
     );
 
@@ -80,7 +81,22 @@ describe('verifying a leaf', () => {
   it('trusts nothing without a CA', async () => {
     const leaf = (await aLeaf(await aCa('etcd'))).certificate;
 
-    expect(verifyChain(leaf, [], AT)).toMatchObject({ ok: false, reason: 'no-roots' });
+    expect(verifyChain(leaf, [], AT)).toEqual({
+      ok: false,
+      reason: 'no-roots',
+      message: `certificate ${leaf.fingerprint} (CN=somebody) is not trusted: there is no CA to trust`,
+    });
+  });
+
+  it('names every CA of the right name that did not sign', async () => {
+    const leaf = (await aLeaf(await aCa('etcd'))).certificate;
+    const [one, two] = [(await aCa('etcd')).certificate, (await aCa('etcd')).certificate];
+
+    expect(verifyChain(leaf, [one, two, (await aCa('talos')).certificate], AT)).toEqual({
+      ok: false,
+      reason: 'bad-signature',
+      message: `certificate ${leaf.fingerprint} (CN=somebody) is not trusted: no trusted CA named O=etcd signed it (tried ${one.fingerprint}, ${two.fingerprint})`,
+    });
   });
 
   it('takes names as equal only when their bytes are, as Go does', async () => {
@@ -134,11 +150,18 @@ describe('verifying a leaf', () => {
       ...(await signedBy(clientsOnly)),
     });
 
-    expect(verifyChain(client, [ca.certificate], { ...AT, usage: 'server' })).toMatchObject({ reason: 'wrong-usage' });
+    expect(verifyChain(client, [ca.certificate], { ...AT, usage: 'server' })).toEqual({
+      ok: false,
+      reason: 'wrong-usage',
+      message: `certificate ${client.fingerprint} (CN=somebody) is not trusted: it is not for server authentication`,
+    });
     expect(verifyChain(server, [ca.certificate], AT)).toMatchObject({ reason: 'wrong-usage' });
     expect(verifyChain(leaf.certificate, [clientsOnly.certificate], AT).ok).toBe(true);
     expect(verifyChain(leaf.certificate, [clientsOnly.certificate], { ...AT, usage: 'server' })).toMatchObject({
       reason: 'wrong-usage',
+      message: expect.stringContaining(
+        `: its CA ${clientsOnly.certificate.fingerprint} is not for server authentication`,
+      ),
     });
   });
 
@@ -171,7 +194,12 @@ describe('verifying a leaf', () => {
         ...(await signedBy(ca)),
       });
 
-      expect(verifyChain(leaf.certificate, [ca.certificate], AT)).toMatchObject({ reason: 'issuer-not-a-ca' });
+      expect(verifyChain(leaf.certificate, [ca.certificate], AT)).toMatchObject({
+        reason: 'issuer-not-a-ca',
+        message: expect.stringContaining(
+          `: ${ca.certificate.fingerprint} signed it but is not allowed to sign certificates`,
+        ),
+      });
     }
   });
 
@@ -218,6 +246,23 @@ describe('verifying a leaf', () => {
 
     for (const roots of bothOrders(one, two)) {
       expect(verifyChain(leaf, roots, AT)).toEqual({ ok: true, root: two });
+    }
+  });
+
+  it('uses one that not every verifier accepts before one that nobody does, in both orders', async () => {
+    const keys = await oddKeys();
+    const lapsed = (await anOddCertificate({ keys, subjectKeyId: '22'.repeat(20), notAfter: MADE_AT })).certificate;
+    const other = (await anOddCertificate({ keys, subjectKeyId: '11'.repeat(20) })).certificate;
+    const { certificate: leaf } = await anOddCertificate({
+      subject: 'CN=leaf',
+      issuer: 'O=etcd',
+      isCa: false,
+      signer: keys,
+      authorityKeyId: '22'.repeat(20),
+    });
+
+    for (const roots of bothOrders(lapsed, other)) {
+      expect(verifyChain(leaf, roots, AT)).toMatchObject({ ok: true, root: other, caution: expect.any(String) });
     }
   });
 

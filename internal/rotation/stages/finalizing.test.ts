@@ -83,6 +83,21 @@ describe('Finalizing', () => {
     });
   });
 
+  it('names every endpoint that was not tried', () => {
+    const unreachable = { outcome: 'unreachable', message: 'connect ETIMEDOUT' } as const;
+    const refusals = [
+      { ...apid, ...unreachable },
+      { ...etcd, ...unreachable },
+    ];
+    const options = { refusals, status: { stageStartedAt: ago(180) }, unreachableEndpoints: 'Report' } as const;
+
+    expect(decide(finalizing(options))).toMatchObject({
+      effect: { kind: 'enter-stage', stage: 'Done' },
+      message:
+        'talos, etcd: nothing is left on the old certificate authorities; not tried, because it could not be reached: talos client certificate at 10.0.0.1:50000: connect ETIMEDOUT; etcd client certificate at 10.0.0.2:2379: connect ETIMEDOUT',
+    });
+  });
+
   it('never lets go of an answer that is neither yes nor no, nor of one that is yes', () => {
     const silent = { ...etcd, outcome: 'unreachable', message: 'connect ETIMEDOUT' } as const;
     const options = { status: { stageStartedAt: ago(999) }, unreachableEndpoints: 'Report' } as const;

@@ -24,6 +24,18 @@ describe('Pending', () => {
     });
   });
 
+  it('enters it whatever is in the way by now, and at once: Accepting asks for itself, and nobody was told before', () => {
+    const observation = anObservation({
+      stage: 'Pending',
+      targets: ['talos'],
+      store: { material: material(['talos']) },
+      watchedMs: 1,
+      except: { w1: { unknown: 'unreachable' } },
+    });
+
+    expect(decide(observation)).toMatchObject({ effect: { kind: 'enter-stage', stage: 'Accepting' } });
+  });
+
   it.each([
     ['where it began', {}, 'Accepting'],
     ['that one machine issues with the new CA', { except: { cp1: { stands: 'Issuing' } } }, 'Issuing'],

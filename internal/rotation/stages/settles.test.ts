@@ -345,6 +345,7 @@ describe('before the old Kubernetes CA is dropped', () => {
     });
     expect(decide(issuing({ stalePods: { known: false, why: 'failed', message: '503' } }, options))).toMatchObject({
       kind: 'blocked',
+      reason: 'KubernetesUnknown',
       message: 'pods: 503',
     });
   });

@@ -46,6 +46,51 @@ describe("etcd's trust file", () => {
   });
 });
 
+describe('a target', () => {
+  // A control plane in Issuing: both CAs are accepted, the new one issues.
+  it.each([
+    ['talos', [OLD.talos, NEW.talos], [NEW.talos, NEW.talos], NEW.talos],
+    ['kubernetes', [OLD.kubernetes, NEW.kubernetes], [NEW.kubernetes], NEW.kubernetes],
+    ['etcd', [NEW.etcd, OLD.etcd], [NEW.etcd], NEW.etcd],
+    [
+      'kubernetes-aggregator',
+      [OLD['kubernetes-aggregator'], NEW['kubernetes-aggregator']],
+      [NEW['kubernetes-aggregator']],
+      NEW['kubernetes-aggregator'],
+    ],
+  ] as const)('%s reads its own CAs and nobody else’s', (target, accepted, shown, issuing) => {
+    const pki = pkiAt('Issuing', [target]);
+
+    expect(TARGETS[target].accepted(pki)).toEqual(accepted);
+    expect(TARGETS[target].shown(pki)).toEqual(shown);
+    expect(TARGETS[target].issuing(pki)).toBe(issuing);
+  });
+
+  it.each([
+    ['talos', { restartsApiServer: false, restartsKubelet: false, rolled: false, workersDropFirst: false }],
+    ['kubernetes', { restartsApiServer: true, restartsKubelet: true, rolled: false, workersDropFirst: true }],
+    ['etcd', { restartsApiServer: false, restartsKubelet: false, rolled: true, workersDropFirst: false }],
+    [
+      'kubernetes-aggregator',
+      { restartsApiServer: true, restartsKubelet: false, rolled: false, workersDropFirst: false },
+    ],
+  ] as const)('%s costs what Talos does for it: %j', (target, cost) => {
+    expect(TARGETS[target]).toMatchObject(cost);
+  });
+
+  it('kubernetes says which credentials end', () => {
+    expect(TARGETS.kubernetes.warnings).toContain(
+      'Every kubeconfig with a certificate of the old CA stops working in Dropping; the new one is handed over before.',
+    );
+  });
+
+  it('is said to accept nothing where a machine does', () => {
+    expect(prove('talos', 'Issuing', { talosAccepted: [] })).toBe(
+      'apid accepts nothing; expected a01da01da01d and afafafafafaf',
+    );
+  });
+});
+
 describe('a CA that issues', () => {
   it('is said to be none where a machine names none', () => {
     const { kubernetesIssuing: _gone, ...pki } = pkiAt('Issuing', ['kubernetes']);

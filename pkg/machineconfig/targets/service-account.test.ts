@@ -91,6 +91,32 @@ describe('the service-account key', () => {
     expect(render(config, 'Dropping')).toBe(config);
   });
 
+  it('that is accepted stands right behind the one that signs', () => {
+    const document = /^(apiVersion: v1alpha1\nkind: KubeServiceAccountConfig\n)(issuer:\n(?: .*\n)+)/m;
+    const config = typed().replace(document, '$2$1');
+    expect(config).not.toBe(typed());
+
+    const keys = [...render(config, 'Accepting').matchAll(/^(\w+):/gm)].map(([, key]) => key);
+
+    expect(keys.slice(keys.indexOf('issuer'))).toEqual([
+      ...['issuer', 'accepted', 'apiVersion', 'kind'],
+      ...['apiVersion', 'kind', 'hostname'],
+    ]);
+  });
+
+  it('that signs in Issuing is not listed besides, also where somebody listed it', () => {
+    const publicKey = (material: ClusterMaterial) =>
+      `        - |\n${material.serviceAccount.publicKey.trimEnd().replaceAll(/^/gm, '            ')}\n`;
+    const config = aMachineConfig({ material: after, shape: 'typed' }).replace(
+      /(kind: KubeServiceAccountConfig\nissuer:\n(?: .*\n)+)/,
+      `$1accepted:\n    publicKeys:\n${publicKey(before)}${publicKey(after)}`,
+    );
+
+    expect(documentsOf(render(config, 'Issuing')).KubeServiceAccountConfig?.accepted).toEqual({
+      publicKeys: [before.serviceAccount.publicKey],
+    });
+  });
+
   it('keeps its bytes in the document while it signs', () => {
     const config = typed().replace(/privateKey: \|.*\n/, 'privateKey: |-\n');
 
