@@ -14,11 +14,8 @@ export async function cordon(actor: Actor, machine: ListedMachine): Promise<void
 
 /** Asks once for every pod that a drain evicts; what holds the others is kept for the next message. */
 export async function drain(actor: Actor, machine: ListedMachine): Promise<void> {
-  const left = await viaOthers(actor, machine, (client) => {
-    // Each API server that is asked in place of another is asked later: somebody else may be at work by then.
-    timeLeft(actor, machine.name);
-    return drainRound(client, nodeOf(machine));
-  });
+  timeLeft(actor, machine.name);
+  const left = await viaOthers(actor, machine, (client) => drainRound(client, nodeOf(machine)));
   actor.session.drainHeld.clear();
   for (const pod of left) {
     const held =
@@ -74,7 +71,13 @@ async function viaOthers<T>(actor: Actor, machine: ListedMachine, work: Paramete
     ...planes.filter((each) => each.name !== machine.name),
     ...planes.filter((each) => each.name === machine.name),
   ];
-  const reading = await viaAny({ session: actor.session, ask }, work);
+  let isFirst = true;
+  const reading = await viaAny({ session: actor.session, ask }, (client) => {
+    // Each API server that is asked in place of another is asked later: somebody else may be at work by then.
+    if (!isFirst) timeLeft(actor, machine.name);
+    isFirst = false;
+    return work(client);
+  });
   if (!reading.known) throw new Error(reading.message);
   return reading.value;
 }

@@ -151,7 +151,7 @@ describe('the evacuation of storage around a reboot', () => {
   });
 });
 
-describe('a drain', () => {
+describe('a drain or a cordon', () => {
   /** Somebody whose API servers each take so long before they fail, and how often one was asked for pods. */
   function slowly(tookMs: number) {
     const asked: string[] = [];
@@ -181,14 +181,19 @@ describe('a drain', () => {
   }
 
   it.each([
-    [10_000, ['cp2', 'cp1']],
-    [600_000, ['cp2']],
-  ])('asks another API server only while its time is not over: each takes %i ms', async (tookMs, expected) => {
-    const { asked, actor } = slowly(tookMs);
+    ['drain', 10_000, ['cp2', 'cp1']],
+    ['drain', 600_000, ['cp2']],
+    ['cordon', 10_000, ['cp2', 'cp1']],
+    ['cordon', 600_000, ['cp2']],
+  ] as const)(
+    'asks another API server only while its time is not over: to %s, each takes %i ms',
+    async (kind, tookMs, expected) => {
+      const { asked, actor } = slowly(tookMs);
 
-    await expect(act(actor, { kind: 'drain', machine: 'cp1' })).rejects.toThrow();
-    expect(asked).toEqual(expected);
-  });
+      await expect(act(actor, { kind, machine: 'cp1' })).rejects.toThrow();
+      expect(asked).toEqual(expected);
+    },
+  );
 });
 
 describe('a machine with a configuration that waits for its next boot', () => {
