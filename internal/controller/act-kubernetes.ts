@@ -17,8 +17,9 @@ export async function resetAuthentication(actor: Actor, uid: string): Promise<vo
 /** Starts one rollout, if its PodDisruptionBudgets allow a disruption now. */
 export async function restartOwner(actor: Actor, owner: string): Promise<void> {
   const workload = parseOwner(owner);
-  // Once for all API servers that may have to be asked: the same time twice starts one rollout.
-  const at = actor.ports.clock.now();
+  // Once for all API servers that may have to be asked: the same time twice starts one rollout. By the clock that
+  // publication was noted with: whether it came after that is asked when it is over.
+  const at = actor.time.now(actor.observed.observation.operation);
   await viaPlanes(actor, async (client) => {
     const object = await readWorkload(client, workload);
     const why = whyNotRestartable(object);

@@ -62,7 +62,7 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
       read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
       read(needs.stalePods && published !== undefined, (client) =>
         // Pods tell the wall clock's time; one too many is listed rather than one too few.
-        readStale(client, operation, Date.parse(published?.lastTransitionTime ?? '') + input.aheadMs),
+        readStale(client, operation, { at: Date.parse(published?.lastTransitionTime ?? ''), aheadMs: input.aheadMs }),
       ),
       read(needs.talosAccess, (client) => readAccess(client, talosCas)),
       read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
@@ -120,31 +120,45 @@ async function readRootCas(client: KubeClient, expected: Fingerprint | undefined
   return { total: all.length, stale: stale.map((each) => each.namespace) };
 }
 
-async function readStale(client: KubeClient, operation: TalosOperation, publishedAt: number): Promise<StaleWorkload[]> {
-  const stale = await listStalePods(client, { startedBefore: publishedAt });
+async function readStale(
+  client: KubeClient,
+  operation: TalosOperation,
+  /** When the new root CA was published by the operation's time, and how far the wall clock is ahead of that. */
+  published: { readonly at: number; readonly aheadMs: number },
+): Promise<StaleWorkload[]> {
+  const stale = await listStalePods(client, { startedBefore: published.at + published.aheadMs });
   const asks = operation.spec.restartWorkloads === 'Rolling';
-  return Promise.all(
-    stale.map(async (each) => {
+  const workloads = await Promise.all(
+    stale.map(async (each): Promise<StaleWorkload | undefined> => {
       const workload = asks ? workloadOf(each) : undefined;
       const common = { owner: ownerText(each), pods: each.pods.length, restartable: each.restartable };
-      return { ...common, ...(workload === undefined ? {} : await readRollout(client, workload)) };
+      if (workload === undefined) return common;
+      const rollout = await readRollout(client, workload, published.at);
+      return rollout === 'replaced' ? undefined : { ...common, ...rollout };
     }),
   );
+  return workloads.filter((each) => each !== undefined);
 }
 
-/** Whether a rollout is under way; where none is, what would keep a new one from replacing pods. */
+/**
+ * Whether a rollout is under way; where none is, what would keep a new one from replacing pods. `replaced` where one that was
+ * asked for after the root CA was published is over: its pods are new, whatever a clock that was put back makes of their age.
+ */
 async function readRollout(
   client: KubeClient,
   workload: WorkloadName,
-): Promise<Pick<StaleWorkload, 'restart' | 'heldBy'>> {
+  publishedAt: number,
+): Promise<Pick<StaleWorkload, 'restart' | 'heldBy'> | 'replaced'> {
   const object = await readWorkload(client, workload);
   const why = whyNotRestartable(object);
   if (why !== undefined) return { heldBy: why };
   const rollout = rolloutState(workload.kind, object);
+  const since = restartAskedAt(object);
   if (!rollout.done) {
-    const since = restartAskedAt(object);
     return { restart: { message: rollout.message, ...(since !== undefined && { since }) } };
   }
+  // What is asked for is written in whole seconds.
+  if (since !== undefined && since >= publishedAt - (publishedAt % 1_000)) return 'replaced';
   const budget = await exhaustedBudget(client, workload.namespace, object);
   if (budget === undefined) return {};
   return { heldBy: `PodDisruptionBudget ${budget.name}: ${budget.message}` };

@@ -41,6 +41,10 @@ describe('a rollout', () => {
       Date.UTC(2026, 10, 5, 12),
     );
     expect(restartAskedAt(aWorkload('web'))).toBeUndefined();
+    const odd = { 'kubectl.kubernetes.io/restartedAt': 'yesterday' };
+    expect(
+      restartAskedAt(aWorkload('web', { spec: { template: { metadata: { annotations: odd } } } })),
+    ).toBeUndefined();
   });
 
   it('of a workload without pods is done', () => {

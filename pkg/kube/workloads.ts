@@ -57,9 +57,17 @@ export async function restartWorkload(
   });
 }
 
-/** When a rollout was last asked for, by us or by kubectl, in ms since the epoch; `undefined` where it never was. */
+/**
+ * When a rollout was last asked for, by us or by kubectl, in ms since the epoch, whole seconds; `undefined` where it never was,
+ * or where somebody has written there what is no time.
+ */
 export function restartAskedAt({ spec }: WorkloadObject): number | undefined {
-  return parseTime(spec.template.metadata?.annotations?.[RESTARTED_AT]);
+  const text = spec.template.metadata?.annotations?.[RESTARTED_AT];
+  try {
+    return parseTime(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Why a restart would not replace pods by itself, in one clause; `undefined` when it would. */

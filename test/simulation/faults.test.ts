@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, OUTCOMES, recoveryFaults, singleFaults } from '../../internal/simulator/index.ts';
+import {
+  type Fault,
+  OUTCOMES,
+  type RunResult,
+  recoveryFaults,
+  type Scenario,
+  singleFaults,
+} from '../../internal/simulator/index.ts';
+import { brisk } from './mutants/mutant.ts';
 import { simulations } from './one-world.ts';
 import { plain, swarm } from './scenarios.ts';
 import { failuresOf } from './verdict.ts';
@@ -100,3 +108,24 @@ describe('a swarm of anything', () => {
     expect(failed).toEqual([]);
   });
 });
+
+describe('a wall clock that is put back while a rotation runs', () => {
+  const simulate = simulations();
+
+  it('has no workload restarted twice, although its new pods seem to be older than the new root CA', async () => {
+    const base: Scenario = brisk('1+0', ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'], {
+      seed: 4_214,
+      spec: { restartWorkloads: 'Rolling' },
+    });
+    const scenario: Scenario = { ...base, happenings: [{ at: 4_821, what: 'clock', byMs: -300_000 }] };
+    const [before, result] = [await simulate(base), await simulate(scenario)];
+
+    expect(failuresOf(scenario, result)).toEqual([]);
+    expect(restartsOf(result)).toHaveLength(3);
+    expect(restartsOf(result)).toEqual(restartsOf(before));
+  });
+});
+
+function restartsOf({ calls }: RunResult): string[] {
+  return calls.filter((call) => /^PATCH .*(daemonsets|deployments)/.test(call));
+}
