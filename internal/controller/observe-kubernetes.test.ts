@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { aPod, aWorkload } from '../../test/builders/kube-objects.ts';
+import { aCondition, anOperation } from '../../test/builders/rotation.ts';
+import { type KubernetesInput, observeKubernetes } from './observe-kubernetes.ts';
+
+/** What is said of a workload with a pod that was made an hour ago, where the new root CA was published ten seconds ago, at 11:59:50. */
+async function staleWith(restartedAt: string | undefined, updatedReplicas = 3) {
+  const annotations = restartedAt === undefined ? {} : { 'kubectl.kubernetes.io/restartedAt': restartedAt };
+  const db = aWorkload('db', { spec: { template: { metadata: { annotations } } }, status: { updatedReplicas } });
+  const pod = aPod('db-0', { owner: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db' } });
+  const request = async ({ path }: { readonly path: string }) =>
+    path.endsWith('/statefulsets/db') ? db : { metadata: {}, items: path.endsWith('/pods') ? [pod] : [] };
+  const { stalePods } = await observeKubernetes({
+    session: { kube: async (_machine: unknown, work: (client: object) => unknown) => work({ request }) },
+    ask: [{ name: 'cp1', address: '10.0.0.1' }],
+    machines: ['cp1'],
+    needs: { stalePods: true },
+    operation: anOperation({
+      stage: 'Dropping',
+      restartWorkloads: 'Rolling',
+      conditions: [aCondition('RootCaPublished', 'True', 10)],
+    }),
+    aheadMs: 0,
+    rootCa: undefined,
+    talosCas: [],
+  } as unknown as KubernetesInput);
+  return stalePods?.known === true ? stalePods.value : stalePods;
+}
+
+const STALE = { owner: 'default/StatefulSet/db', pods: 1, restartable: true };
+
+describe('a workload with pods that seem to be older than the new root CA', () => {
+  it.each([undefined, '2026-11-05T11:59:49Z', 'yesterday'])(
+    'is to be restarted where that was asked for %s',
+    async (at) => {
+      expect(await staleWith(at)).toEqual([STALE]);
+    },
+  );
+
+  it.each(['2026-11-05T11:59:50Z', '2026-11-05T12:03:00Z'])(
+    'is done where a restart of %s is over: its pods are new, and only a clock makes them old',
+    async (at) => {
+      expect(await staleWith(at)).toEqual([]);
+    },
+  );
+
+  it('is waited for while that restart is under way', async () => {
+    expect(await staleWith('2026-11-05T11:59:55Z', 1)).toEqual([
+      { ...STALE, restart: { message: '1 of 3 pods are new', since: Date.UTC(2026, 10, 5, 11, 59, 55) } },
+    ]);
+  });
+});
