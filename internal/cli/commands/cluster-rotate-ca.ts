@@ -57,6 +57,11 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },
+    {
+      flags: '--metrics-file <file>',
+      summary: 'keep metrics of the operation here, as a textfile collector of Prometheus reads them',
+      completes: 'file',
+    },
     OUTPUT_OPTION,
   ],
   async run(invocation) {

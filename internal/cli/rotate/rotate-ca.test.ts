@@ -60,9 +60,11 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     using folder = aClusterFolder();
     const { bundle, run, store, machine } = await aCluster(folder);
 
-    const done = await run([...ROTATE, '--yes', '--follow']);
+    const metrics = join(folder.path, 'ichor.prom');
+    const done = await run([...ROTATE, '--yes', '--follow', '--metrics-file', metrics]);
 
     assert.equal(done.code, 0, done.stderr + done.stdout);
+    assert.match(readFileSync(metrics, 'utf8'), /stage="Done",phase="Completed",state="done",reason="Completed"\} 1\n/);
     const after = (await store.readBundle()).bundle;
     assert.notEqual(after.talos.certificate.fingerprint, bundle.talos.certificate.fingerprint);
     assert.equal(after.kubernetes.certificate.fingerprint, bundle.kubernetes.certificate.fingerprint);
@@ -153,6 +155,17 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.deepEqual([no.code, nobody.code], [3, 3]);
     assert.match(no.stdout, /^Plan: replace the Talos API CA\n {2}control planes {2}cp1\n/);
     assert.deepEqual([await store.listOperations(), machine.applied], [[], []]);
+  });
+
+  it('says that metrics cannot be written before anything has begun', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+
+    const refused = await run([...ROTATE, '--yes', '--metrics-file', join(folder.path, 'no', 'file')]);
+
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /^error: --metrics-file: .* cannot be written: ENOENT: .*\nNothing was done\.\n$/);
+    assert.deepEqual(await store.listOperations(), []);
   });
 
   it('says that a log cannot be written before anything has begun', async () => {

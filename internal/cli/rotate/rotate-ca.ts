@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   ROTATION_FINALIZER,
   rotationAbandonable,
@@ -17,6 +18,7 @@ import { refreshTalosconfig } from '../handoff/refresh.ts';
 import { retryHandoff } from '../handoff/retry.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
 import { operationName, operationUnderWay } from '../operations.ts';
+import { type MetricsFile, openMetricsFile } from '../progress/metrics-file.ts';
 import { completionOf, completionText } from './completion.ts';
 import { dryRun } from './dry-run.ts';
 import { lookAtPlan } from './plan.ts';
@@ -42,6 +44,7 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   // Before anything is stored: a file that cannot be written is said while nothing has begun.
   const log = logFile === undefined ? createSilentLogger() : await openLog(environment, logFile);
   try {
+    const metrics = await openMetrics(invocation);
     const begun =
       underWay === undefined
         ? await start(invocation, { cluster, view, request })
@@ -50,11 +53,27 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     const { operation, plan } = begun;
     const { yes, follow } = request;
     const settings = settingsOf(request);
-    const context = { environment, output: invocation.output, store: cluster.store, view, log, yes, follow, settings };
+    const context = {
+      environment,
+      output: invocation.output,
+      store: cluster.store,
+      view,
+      log,
+      metrics,
+      yes,
+      follow,
+      settings,
+    };
     return await conclude(invocation, { cluster, view, plan }, await runRotation(context, operation.metadata.name));
   } finally {
     await log.close();
   }
+}
+
+async function openMetrics({ options, environment, output }: Invocation): Promise<MetricsFile | undefined> {
+  const file = text(options, 'metricsFile');
+  if (file === undefined) return undefined;
+  return openMetricsFile(resolve(environment.workingDirectory, file), (line) => output.say(line));
 }
 
 async function openLog({ openLog: open }: Invocation['environment'], file: string): Promise<Logger> {

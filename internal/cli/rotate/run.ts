@@ -1,6 +1,7 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
 import type { Settings } from '../../rotation/context.ts';
+import { metricsOf } from '../../rotation/metrics.ts';
 import type { Observation } from '../../rotation/observation.ts';
 import type { EmbeddedStore } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -9,6 +10,7 @@ import type { CliEnvironment } from '../environment.ts';
 import { acknowledge, offerCredentials } from '../handoff/handoff.ts';
 import type { Output } from '../output.ts';
 import { createProgress, type Progress } from '../progress/follow.ts';
+import type { MetricsFile } from '../progress/metrics-file.ts';
 import { measuredDurations } from './measured.ts';
 
 /** Everything that a run of an operation needs. */
@@ -18,6 +20,8 @@ export interface RunContext {
   readonly store: EmbeddedStore;
   readonly view: ClusterView;
   readonly log: Logger;
+  /** Keeps what each look came to as metrics; absent where nobody asked for it. */
+  readonly metrics?: MetricsFile | undefined;
   /** Stay at the hand-off until the credentials are taken. */
   readonly follow: boolean;
   /** Ask nothing; with `follow`, take the credentials. */
@@ -57,6 +61,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
       async onLook(reconciled) {
         last = reconciled;
         logLook(context.log, reconciled);
+        await context.metrics?.write(metricsOf(reconciled));
         progress.look(reconciled);
         const { decision } = reconciled;
         const isWaiting = decision.kind === 'wait' && decision.reason === 'AwaitingCredentials';
