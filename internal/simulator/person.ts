@@ -48,20 +48,20 @@ function machineToReboot(
   operation: TalosOperation | undefined,
 ): SimMachine | undefined {
   const { reason, message = '' } = operation?.status ?? {};
-  const setBack = (scenario.happenings ?? []).filter(({ what }) => what === 'restore' || what === 'replace');
+  const isSetBack = ({ name }: SimMachine): boolean =>
+    (scenario.happenings ?? []).some((by) => (by.what === 'restore' || by.what === 'replace') && by.machine === name);
   const machine =
     world.machines().find(({ name }) => message.includes(name)) ??
     // Without etcd nobody says more: people look at its members.
-    world
-      .planes()
-      .find(
-        (each) => setBack.some((by) => 'machine' in by && by.machine === each.name) && startedTooEarly(world, each),
-      );
+    world.planes().find((each) => isSetBack(each) && isOutside(world, each) && startedTooEarly(each));
   if (machine === undefined || !machine.isUp || machine.isRebooting) return undefined;
+  const isProving = reason === 'ProvingMachine' && isSetBack(machine);
   const isMeant =
     reason === 'RebootOverdue'
       ? wasNeverHeard(faults, machine)
-      : startedTooEarly(world, machine) || askedTooEarly(world, machine) || isSignedByThePast(machine);
+      : (startedTooEarly(machine) && (isProving || isOutside(world, machine))) ||
+        askedTooEarly(world, machine) ||
+        isSignedByThePast(machine);
   return isMeant ? machine : undefined;
 }
 
@@ -71,14 +71,16 @@ function wasNeverHeard({ log }: FaultPlan, { name }: SimMachine): boolean {
   return log.reboots.slice(begun + 1).filter(({ machine }) => machine === name).length > 1;
 }
 
-/** Its etcd read its trust before the machine was told: one that came back two stages behind is not let in by telling it. */
-function startedTooEarly(world: World, machine: SimMachine): boolean {
-  const { plane, taken } = machine;
-  return (
-    plane !== undefined &&
-    !world.etcd.isHealthy(machine) &&
-    plane.etcd.pool.join() !== prints(taken.etcd?.bundle ?? []).join()
-  );
+/**
+ * Its etcd read its trust before the machine was told: one that came back two stages behind is not let in by
+ * telling it, or lets in no client that a CA signed of which it has not read.
+ */
+function startedTooEarly({ plane, taken }: SimMachine): boolean {
+  return plane !== undefined && plane.etcd.pool.join() !== prints(taken.etcd?.bundle ?? []).join();
+}
+
+function isOutside(world: World, machine: SimMachine): boolean {
+  return !world.etcd.isHealthy(machine);
 }
 
 /**
