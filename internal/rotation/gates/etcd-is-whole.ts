@@ -56,7 +56,10 @@ function listsTheOthers({ where, etcd }: Member, ids: readonly string[], left: n
   if (learner !== undefined)
     return notWhole(`${where} lists ${learner.name || learner.id} as a learner; expected voters only`);
   if (members.length !== ids.length) {
-    return notWhole(`${where} lists ${members.length} members for ${ids.length} control planes; expected one each`);
+    const names = etcd.members.map((member) => member.name || member.id).join(', ');
+    return notWhole(
+      `${where} lists ${etcd.members.length} members (${names}) for ${ids.length + left} control planes; expected one each`,
+    );
   }
   if (!members.some((member) => member.id === memberId)) return notWhole(`${where} does not list itself (${memberId})`);
   const stranger = members.find((member) => !ids.includes(member.id));

@@ -56,12 +56,12 @@ describe('etcdIsWhole', () => {
     [
       'a member too few',
       { etcd: { members: voters.slice(0, 2) } },
-      'etcd on cp2 lists 2 members for 3 control planes; expected one each',
+      'etcd on cp2 lists 2 members (cp1, cp2) for 3 control planes; expected one each',
     ],
     [
       'a member too many, such as one that was left behind by a machine that is gone',
       { etcd: { members: [...voters, { id: '00000000deadbeef', name: 'cp4', learner: false }] } },
-      'etcd on cp2 lists 4 members for 3 control planes; expected one each',
+      'etcd on cp2 lists 4 members (cp1, cp2, cp3, cp4) for 3 control planes; expected one each',
     ],
     [
       'a list without the member itself',
@@ -157,7 +157,7 @@ describe('etcdIsWhole while cp3 is told that was left behind', () => {
     const members = [...voters, { id: '00000000deadbeef', name: 'cp9', learner: false }];
 
     expect(others({ except: { cp1: { etcd: { members } }, cp3: sick } })?.message).toBe(
-      'etcd on cp1 lists 4 members for 2 control planes; expected one each',
+      'etcd on cp1 lists 4 members (cp1, cp2, cp3, cp9) for 3 control planes; expected one each',
     );
   });
 
