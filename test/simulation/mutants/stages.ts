@@ -146,7 +146,7 @@ export const STAGE_MUTANTS: readonly Mutant[] = [
       ),
     ],
     scenarios: [
-      brisk('3+0', ['etcd'], { happenings: [{ at: 500, what: 'state-full', machine: 'cp1', forMs: 120_000 }] }),
+      brisk('3+0', ['etcd'], { happenings: [{ at: 0, what: 'state-full', machine: 'cp1', forMs: 120_000 }] }),
     ],
   },
   {
