@@ -236,13 +236,7 @@ describe('verifying a leaf', () => {
     const keys = await oddKeys();
     const one = (await anOddCertificate({ keys, subjectKeyId: '11'.repeat(20) })).certificate;
     const two = (await anOddCertificate({ keys, subjectKeyId: '22'.repeat(20) })).certificate;
-    const { certificate: leaf } = await anOddCertificate({
-      subject: 'CN=leaf',
-      issuer: 'O=etcd',
-      isCa: false,
-      signer: keys,
-      authorityKeyId: '22'.repeat(20),
-    });
+    const leaf = await leafNaming('22'.repeat(20), keys);
 
     for (const roots of bothOrders(one, two)) {
       expect(verifyChain(leaf, roots, AT)).toEqual({ ok: true, root: two });
@@ -253,13 +247,7 @@ describe('verifying a leaf', () => {
     const keys = await oddKeys();
     const lapsed = (await anOddCertificate({ keys, subjectKeyId: '22'.repeat(20), notAfter: MADE_AT })).certificate;
     const other = (await anOddCertificate({ keys, subjectKeyId: '11'.repeat(20) })).certificate;
-    const { certificate: leaf } = await anOddCertificate({
-      subject: 'CN=leaf',
-      issuer: 'O=etcd',
-      isCa: false,
-      signer: keys,
-      authorityKeyId: '22'.repeat(20),
-    });
+    const leaf = await leafNaming('22'.repeat(20), keys);
 
     for (const roots of bothOrders(lapsed, other)) {
       expect(verifyChain(leaf, roots, AT)).toMatchObject({ ok: true, root: other, caution: expect.any(String) });
@@ -306,4 +294,10 @@ async function signedBy(ca: { readonly key: import('./secret.ts').PrivateKeyPem 
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
   const privateKey = await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
   return { signer: { privateKey, publicKey: privateKey } };
+}
+
+/** A leaf by the CA of these keys that names the one with this key identifier, of several that have them. */
+async function leafNaming(authorityKeyId: string, signer: Awaited<ReturnType<typeof oddKeys>>): Promise<Certificate> {
+  const options = { subject: 'CN=leaf', issuer: 'O=etcd', isCa: false, signer, authorityKeyId };
+  return (await anOddCertificate(options)).certificate;
 }
