@@ -21,6 +21,7 @@ export type {
   Ports,
 } from './ports.ts';
 export { createEngine, type Engine, type EngineOptions, type Reconciled } from './reconcile.ts';
+export { saysTheSame } from './report.ts';
 export { type RunEnd, type RunOptions, runOperation } from './run.ts';
 export { createSession, type ReadKubeconfig, type Session } from './session.ts';
 export { type ConfigReader, createConfigReader, digestOf } from './standing.ts';

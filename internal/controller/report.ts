@@ -104,7 +104,7 @@ function historyOf(status: OperationStatus, entry: OperationStatus['history'][nu
 }
 
 /** Whether two messages are the same but for a countdown: those change every second and are no news. */
-function saysTheSame(a: string, b: string): boolean {
+export function saysTheSame(a: string, b: string): boolean {
   return a === b || withoutNumbers(a) === withoutNumbers(b);
 }
 

@@ -1,5 +1,6 @@
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Clock } from '../../../pkg/clock/index.ts';
+import { saysTheSame } from '../../controller/index.ts';
 import type { Output } from '../output.ts';
 import { createEstimator, type Estimator, type KnownDurations } from './estimate.ts';
 import { type Look, type Picture, pictureOf } from './picture.ts';
@@ -74,16 +75,11 @@ function plainLines(output: Output, clock: Clock, estimator: Estimator): Progres
         output.say(`${time} stage ${stage}${left}`);
       }
       const news = `${picture.isBlocked ? 'blocked, ' : ''}${picture.reason}: ${picture.message}`;
-      if (withoutNumbers(news) === said) return;
-      said = withoutNumbers(news);
+      if (saysTheSame(news, said)) return;
+      said = news;
       output.say(`${time}   ${news}${picture.isBlocked ? ` (${adviceFor(picture.reason)})` : ''}`);
     },
     say: (line) => output.say(line),
     end: () => undefined,
   };
-}
-
-/** A countdown is no news. */
-function withoutNumbers(text: string): string {
-  return text.replaceAll(/\d+ s\b/g, 's');
 }
