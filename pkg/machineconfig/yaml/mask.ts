@@ -1,4 +1,4 @@
-import type { Interest } from './skim.ts';
+import { type Interest, NEVER } from './skim.ts';
 
 /** Below this the lexer is fast enough by itself. */
 const WORTH_MASKING = 256 * 1024;
@@ -48,9 +48,6 @@ function idleRegions(text: string, interest: Interest): Region[] {
   close(at);
   return regions;
 }
-
-/** An indent that no line has. */
-const NEVER = Number.POSITIVE_INFINITY;
 
 /** Follows the keys of the first two levels of block mappings. */
 class Levels {

@@ -59,8 +59,9 @@ const DEPTH_CHANGES: ReadonlyMap<WordType, -1 | 1> = new Map([
   ['flow-map-end', -1],
   ['flow-seq-end', -1],
 ]);
+
 /** An indent that no line has. */
-const NEVER = Number.POSITIVE_INFINITY;
+export const NEVER = Number.POSITIVE_INFINITY;
 
 class Walk {
   readonly #interest: Interest;
