@@ -26,12 +26,7 @@ export interface Memory {
 
 /** Nothing remembered yet. */
 export function createMemory(clock: Clock, configs: ConfigReader = createConfigReader()): Memory {
-  return {
-    machines: [],
-    configs,
-    heartbeats: createHeartbeats(clock),
-    time: createOperationTime(clock),
-  };
+  return { machines: [], configs, heartbeats: createHeartbeats(clock), time: createOperationTime(clock) };
 }
 
 /** Everything that an observation is made with. */

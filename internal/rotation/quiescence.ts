@@ -24,13 +24,13 @@ export function quiescence(context: Context): Decision | undefined {
 
 function settle(context: Context, call: InFlight): Decision | undefined {
   const machine = context.observation.machines.find((each) => each.name === call.machine);
-  const isPast = !mayStillLand(context, call);
+  const mayLand = mayStillLand(context, call);
   const known = machine !== undefined && isKnown(machine);
   const what = `the reply of ${call.machine} to ${call.call} was lost`;
-  if (known && (isPast || machine.talos.value.bootId !== call.bootID)) {
+  if (known && (!mayLand || machine.talos.value.bootId !== call.bootID)) {
     return forget(context, call, `${what}; it can no longer take effect`);
   }
-  if (!isPast) return waitFor({ reason: 'NotQuiescent', message: what });
+  if (mayLand) return waitFor({ reason: 'NotQuiescent', message: what });
   if (machine === undefined && context.observation.machinesIncomplete === undefined) {
     return forget(context, call, `${what}; the machine is no longer part of the cluster`);
   }
