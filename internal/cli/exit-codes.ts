@@ -35,7 +35,7 @@ export function exitCode(name: ExitName): number {
   return EXIT_CODES[name].code;
 }
 
-/** The table as `ichor help exit-codes` prints it, one line each, without a final newline. */
+/** The table as `ichor exit-codes` prints it, one line each, without a final newline. */
 export function exitCodeTable(): string {
   return Object.values(EXIT_CODES)
     .map(({ code, meaning }) => `${String(code).padStart(4)}  ${meaning}`)

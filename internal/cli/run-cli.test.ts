@@ -83,12 +83,33 @@ describe('runCli', () => {
     );
   });
 
-  it('lists every exit code', async () => {
-    const run = await runInProcess(['help', 'exit-codes']);
+  it.each([[['exit-codes']], [['help', 'exit-codes']]])('lists every exit code: %j', async (argv) => {
+    const run = await runInProcess(argv);
 
     assert.equal(run.code, 0);
     assert.match(run.stdout, /^ {3}0 {2}done; or, of a dry run or a question, answered\n {3}1 /);
     assert.match(run.stdout, /\n 130 {2}interrupted \(Ctrl-C\)/);
+  });
+
+  it('lists them as JSON', async () => {
+    const run = await runInProcess(['help', 'exit-codes', '-o', 'json']);
+
+    assert.equal(run.code, 0);
+    assert.deepEqual(JSON.parse(run.stdout).exitCodes[0], {
+      name: 'ok',
+      code: 0,
+      meaning: 'done; or, of a dry run or a question, answered',
+    });
+  });
+
+  it('has an option for the format wherever something is printed', async () => {
+    const without = COMMANDS.filter(({ options }) => !options.some(({ flags }) => flags === '-o, --output <format>'));
+
+    // It prints nothing of its own.
+    assert.deepEqual(
+      without.map(({ path }) => path.join(' ')),
+      ['lab shell'],
+    );
   });
 
   it('shows the help of every command without doing anything', async () => {

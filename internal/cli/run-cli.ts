@@ -4,7 +4,7 @@ import { CliError, explain } from './cli-error.ts';
 import { type Command, text } from './command.ts';
 import { COMMANDS, NOUNS } from './commands/index.ts';
 import type { CliEnvironment } from './environment.ts';
-import { type ExitName, exitCode, exitCodeTable } from './exit-codes.ts';
+import { type ExitName, exitCode } from './exit-codes.ts';
 import { createOutput, mayColor, type OutputFormat } from './output.ts';
 
 /**
@@ -43,7 +43,7 @@ const FIRST_STEPS = `First steps:
   ichor cluster status --dir DIR               what the cluster runs with
   ichor cluster rotate-ca --dir DIR --dry-run  the plan; nothing is changed
 
-Run ichor COMMAND --help for more. ichor help exit-codes lists the exit codes.`;
+Run ichor COMMAND --help for more. ichor exit-codes lists the exit codes.`;
 
 const WHERE_HELP_IS = 'ichor --help lists the commands, ichor COMMAND --help the options of one.';
 
@@ -54,6 +54,8 @@ const WHERE_HELP_IS = 'ichor --help lists the commands, ichor COMMAND --help the
 function helpAsOption(program: CommanderCommand, argv: readonly string[]): string[] {
   const [first, ...words] = argv;
   if (first !== 'help' || words.length === 0) return [...argv];
+  // Its output is all the help that there is to it.
+  if (words[0] === 'exit-codes') return words;
   let command: CommanderCommand | undefined = program;
   for (const word of words) command = command?.commands.find((each) => each.name() === word);
   if (command === undefined) throw new CliError('usage', `unknown command '${words.join(' ')}'`, WHERE_HELP_IS);
@@ -85,10 +87,6 @@ function createProgram(environment: CliEnvironment, ended: (exit: ExitName) => v
       throw new Error(`the command ${command.path.join(' ')} has a noun that NOUNS does not list`);
     addCommand(parent, command, { environment, ended });
   }
-  // A command that is never run: it makes `ichor help exit-codes` print the table.
-  inherit(program, program.command('exit-codes', { hidden: true }))
-    .configureHelp({ formatHelp: () => `${exitCodeTable()}\n` })
-    .action(() => environment.stdout.write(`${exitCodeTable()}\n`));
   return program;
 }
 

@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import { type Command, OUTPUT_OPTION } from '../command.ts';
 
 /** `ichor completion` */
 export const completion: Command = {
@@ -8,13 +8,14 @@ export const completion: Command = {
 zsh:  source <(ichor completion zsh)
 fish: ichor completion fish | source`,
   argument: { name: '<shell>', summary: 'the shell', choices: ['bash', 'zsh', 'fish'] },
-  options: [],
-  async run({ argument, environment }) {
+  options: [OUTPUT_OPTION],
+  async run({ argument, output }) {
     const [{ completionScript }, { COMMANDS }] = await Promise.all([
       import('../completion-script.ts'),
       import('./index.ts'),
     ]);
-    environment.stdout.write(completionScript(argument as 'bash' | 'zsh' | 'fish', COMMANDS));
+    const script = completionScript(argument as 'bash' | 'zsh' | 'fish', COMMANDS);
+    await output.result({ shell: argument, script }, script);
     return 'ok';
   },
 };

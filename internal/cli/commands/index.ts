@@ -5,6 +5,7 @@ import { clusterImport } from './cluster-import.ts';
 import { clusterRotateCa } from './cluster-rotate-ca.ts';
 import { clusterStatus } from './cluster-status.ts';
 import { completion } from './completion.ts';
+import { exitCodes } from './exit-codes.ts';
 import { LAB_COMMANDS } from './lab/commands.ts';
 import { operationContinue } from './operation-continue.ts';
 import { operationDelete } from './operation-delete.ts';
@@ -37,4 +38,5 @@ export const COMMANDS: readonly Command[] = [
   ...LAB_COMMANDS,
   version,
   completion,
+  exitCodes,
 ];
