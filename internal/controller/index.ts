@@ -1,6 +1,7 @@
 // Public: what the CLI, the simulator and the other home build on.
 
 export { StaleOperationError } from '../store/index.ts';
+export { type Announcer, createAnnouncer } from './announcer.ts';
 export { createConnections } from './connections.ts';
 // Internal: for parts that look at a cluster without an operation, and for tests.
 export { createIdentities } from './identities.ts';

@@ -94,6 +94,23 @@ export function rotateAllSuite(given: () => TalosCluster): void {
       expect(Object.fromEntries(reboots())).toEqual({ cp1: 2, cp2: 2, cp3: 2, w1: 0 });
     });
 
+    it('tells the cluster what was done to each control plane, and which stage it is in', async () => {
+      const { stdout } = await cluster.kubectl(['get', 'events', '-n', 'default', '-o', 'json']);
+      const { items } = JSON.parse(stdout) as {
+        items: { involvedObject: { name: string }; action?: string; message: string }[];
+      };
+      const about = (name: string) => items.filter(({ involvedObject }) => involvedObject.name === name);
+      const doneTo = (name: string) => [...new Set(about(name).flatMap(({ action }) => action ?? []))];
+
+      for (const plane of ['cp1', 'cp2', 'cp3']) {
+        expect(doneTo(plane)).toEqual(expect.arrayContaining(['ApplyConfig', 'Cordon', 'Reboot', 'Uncordon']));
+      }
+      expect(doneTo('w1')).toContain('ApplyConfig');
+      expect(about('kube-system').map(({ message }) => message)).toEqual(
+        expect.arrayContaining([expect.stringContaining('in Dropping')]),
+      );
+    });
+
     it('leaves machines whose configuration talosctl accepts', async () => {
       await expectValidConfigurations(cluster);
     });

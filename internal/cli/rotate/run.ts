@@ -1,5 +1,6 @@
+import { hostname } from 'node:os';
 import { adviceFor, type TalosOperation } from '../../../api/v1alpha1/index.ts';
-import { createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
+import { createAnnouncer, createEngine, type Reconciled, type RunEnd, runOperation } from '../../controller/index.ts';
 import type { Settings } from '../../rotation/context.ts';
 import { metricsOf } from '../../rotation/metrics.ts';
 import type { Observation } from '../../rotation/observation.ts';
@@ -45,6 +46,11 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
   const engine = createEngine({ ports: { clock, connections, store }, settings: context.settings });
+  const announcer = createAnnouncer({
+    ports: { clock, connections, store },
+    host: hostname(),
+    onLost: (why) => context.log.warn(why),
+  });
   const { rebootMs } = measuredDurations((await store.readAudit()).entries);
   const progress = createProgress(output, clock, { settleMs: context.settings.aggregatorSettleMs, rebootMs });
   let last: Reconciled | undefined;
@@ -62,6 +68,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
         last = reconciled;
         logLook(context.log, reconciled);
         await context.metrics?.write(metricsOf(reconciled));
+        announcer.look(reconciled);
         progress.look(reconciled);
         const { decision } = reconciled;
         const isWaiting = decision.kind === 'wait' && decision.reason === 'AwaitingCredentials';
@@ -79,6 +86,7 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
     interrupted.removeEventListener('abort', onLeaving);
     progress.end();
     engine.close();
+    await announcer.close();
   }
 }
 
