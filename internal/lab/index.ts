@@ -4,7 +4,7 @@ export { type DemoOptions, type DemoResult, runDemo } from './demo/demo.ts';
 export { demoSummary } from './demo/summary.ts';
 export { type FaultInForce, LAB_FAULTS, type LabFault } from './faults.ts';
 export { checkLabOptions, type Lab, type LabOptions, startLab } from './lab.ts';
-export { readLabRecord, releaseDirectory } from './lab-directory.ts';
+export { isReleased, readLabRecord, releaseDirectory } from './lab-directory.ts';
 export { LabError, type LabErrorKind } from './lab-error.ts';
 export { type Launched, launchLab } from './launch.ts';
 export type { LogLine } from './logs.ts';

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'vitest';
 import { aFolder } from '../../test/builders/cli.ts';
-import { claimDirectory, readLabRecord, releaseDirectory, watchDirectory } from './lab-directory.ts';
+import {
+  claimDirectory,
+  isReleased,
+  type LabRecord,
+  readLabRecord,
+  releaseDirectory,
+  watchDirectory,
+} from './lab-directory.ts';
 
 const NOW = Date.UTC(2026, 10, 5, 12);
 
@@ -107,6 +114,35 @@ describe('releaseDirectory', () => {
     await releaseDirectory(folder.path);
 
     assert.deepEqual(readdirSync(folder.path), ['secrets.yaml']);
+  });
+});
+
+describe('isReleased', () => {
+  const made = (madeDirectory: boolean): LabRecord => ({
+    process: { pid: 1, host: 'here', startedAt: '', bootId: '', pidNamespace: '' },
+    ...{ startedAt: '', madeDirectory },
+  });
+
+  it.each([
+    ['a record that is left', ['lab/lab.json'], true, false],
+    ['the folder of the record alone', ['lab/'], true, false],
+    ['an empty directory that the lab made', [], true, false],
+    ['an empty directory that was there before', [], false, true],
+    ["somebody else's file in a directory that the lab made", ['notes.txt'], true, true],
+  ] as const)('%s', async (_what, files, madeDirectory, expected) => {
+    using folder = aFolder();
+    for (const file of files) {
+      mkdirSync(join(folder.path, dirname(file.replace(/\/$/, '/x'))), { recursive: true });
+      if (!file.endsWith('/')) writeFileSync(join(folder.path, file), '');
+    }
+
+    assert.equal(await isReleased(folder.path, made(madeDirectory)), expected);
+  });
+
+  it('is so where the directory is gone', async () => {
+    using folder = aFolder();
+
+    assert.equal(await isReleased(join(folder.path, 'gone'), made(true)), true);
   });
 });
 

@@ -102,6 +102,18 @@ export async function releaseDirectory(directory: string): Promise<void> {
   if (found.record.madeDirectory) await rmdir(directory).catch(() => undefined);
 }
 
+/**
+ * Whether everything of the lab with this record is gone from its directory. The
+ * record itself goes before the folder that it is in, and that before the directory.
+ */
+export async function isReleased(directory: string, { madeDirectory }: LabRecord): Promise<boolean> {
+  const names = await readdir(directory).catch(() => undefined);
+  if (names === undefined) return true;
+  if (names.some((name) => CLUSTER_FILES.test(name))) return false;
+  // An empty one that the lab made is about to go; one that holds something else stays.
+  return !madeDirectory || names.length > 0;
+}
+
 function isOurs({ process: other }: LabRecord): boolean {
   const self = createProcesses().self();
   return other.host === self.host && other.pid === self.pid && other.startedAt === self.startedAt;

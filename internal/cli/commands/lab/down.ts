@@ -1,5 +1,5 @@
 import { createSystemClock } from '../../../../pkg/clock/index.ts';
-import { askLab, LabError, type LabStatus, readLabRecord, releaseDirectory } from '../../../lab/index.ts';
+import { askLab, isReleased, LabError, type LabStatus, readLabRecord, releaseDirectory } from '../../../lab/index.ts';
 import type { Invocation } from '../../command.ts';
 import type { ExitName } from '../../exit-codes.ts';
 import { labDirectory } from './lab-of.ts';
@@ -26,12 +26,12 @@ export async function down(invocation: Invocation): Promise<ExitName> {
   // The other process lives in real time, whatever clock ours has.
   const clock = createSystemClock();
   const until = clock.monotonic() + END_MS;
-  while ((await readLabRecord(directory))?.isAlive === true) {
+  while (found !== undefined && !(await isReleased(directory, found.record))) {
     if (clock.monotonic() > until) {
       throw new LabError(
         'refused',
-        `the lab in ${directory} was asked to end and its process ${found?.record.process.pid} still runs after ${END_MS / 1000} s`,
-        `End it: kill ${found?.record.process.pid}`,
+        `the lab in ${directory} was asked to end and has not left it after ${END_MS / 1000} s`,
+        `Where its process still runs, end it: kill ${found.record.process.pid}`,
       );
     }
     await clock.sleep(LOOK_MS);
