@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { CA_TARGETS } from '../../api/v1alpha1/index.ts';
+import { toNodeView } from '../../pkg/kube/nodes.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import type { ContainerStatus, TalosMachine } from '../../pkg/talos/index.ts';
 import { TalosError } from '../../pkg/talos/index.ts';
 import { aBundleDocument } from '../../test/builders/bundle.ts';
+import { aNode } from '../../test/builders/kube-objects.ts';
+import { createManualClock } from '../../test/builders/manual-clock.ts';
+import { createHeartbeats } from './heartbeats.ts';
 import { type MachineInput, observeMachine, runningApiServers } from './observe-machine.ts';
 
 /** A container of the CRI as Talos shows it. */
@@ -33,7 +37,11 @@ const READY = '[+]ping ok\nreadyz check passed\n';
 const NOT_READY = '[-]etcd failed: reason withheld\nreadyz check failed\n';
 
 /** A control plane whose kube-apiserver of before ends, and whose new one begins, while its Talos API answers. */
-async function lookAt(talos: 'answers' | 'is away', overrides: Partial<Record<keyof TalosMachine, unknown>> = {}) {
+async function lookAt(
+  talos: 'answers' | 'is away',
+  overrides: Partial<Record<keyof TalosMachine, unknown>> = {},
+  inputs: object = {},
+) {
   const asked: string[] = [];
   let isNew = false;
   const client = {
@@ -79,11 +87,31 @@ async function lookAt(talos: 'answers' | 'is away', overrides: Partial<Record<ke
     replaced: new Map(),
     owners: [],
     now: 0,
+    ...inputs,
   } as unknown as MachineInput;
   return { asked, seen: await observeMachine(input) };
 }
 
 describe('one look at a control plane', () => {
+  it('takes the age of its Lease before it waits for its Talos API, which may be slow', async () => {
+    const clock = createManualClock(Date.UTC(2026, 10, 5, 12));
+    const heartbeats = createHeartbeats(clock);
+    const renewed = (second: number) => toNodeView(aNode('cp1'), Date.UTC(2026, 10, 5, 11, 59, second), 40_000);
+    // Seen to change: from now on its age is measured by our clock.
+    heartbeats.nodeTime(renewed(30), clock.now());
+    heartbeats.nodeTime(renewed(50), clock.now());
+    await clock.advance(20_000);
+    const machine = { name: 'cp1', address: '10.0.0.1', role: 'controlplane', node: renewed(50) };
+    const version = async () => {
+      await clock.advance(9_000);
+      return { tag: 'v1.14.1' };
+    };
+
+    const { seen } = await lookAt('answers', { version }, { heartbeats, machine, now: clock.now() });
+
+    expect(seen.node).toMatchObject({ known: true, value: { ready: true, readyMessage: 'Ready' } });
+  });
+
   it('asks whether its kube-apiserver is ready after it has seen which one runs: the answer is that one’s', async () => {
     const { seen } = await lookAt('answers');
 

@@ -46,6 +46,8 @@ export interface MachineInput {
 export async function observeMachine(input: MachineInput): Promise<MachineObservation> {
   const { session, machine } = input;
   const isPlane = machine.role === 'controlplane';
+  // At once: a Talos API that is slow would make its Lease older than it was when it was read.
+  const node = machine.node === undefined ? undefined : toNode(machine.node, input);
   const talos = await readingOf(() => session.talos(machine, (client) => readTalos(client, input)));
   return {
     name: machine.name,
@@ -54,7 +56,7 @@ export async function observeMachine(input: MachineInput): Promise<MachineObserv
     talos,
     // Asked after it was seen which one runs: before, the one that is about to end would answer for the new one.
     ...(isPlane ? { apiServer: talos.known ? await readingOf(() => session.kube(machine, readHealth)) : talos } : {}),
-    node: { known: true, value: machine.node === undefined ? undefined : toNode(machine.node, input) },
+    node: { known: true, value: node },
   };
 }
 
