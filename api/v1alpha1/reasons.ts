@@ -25,7 +25,7 @@ export const REASONS = {
   MachineInMaintenance:
     'The machine waits for its first configuration. Configure it from the current bundle, or remove it.',
   MachineListIncomplete:
-    'Kubernetes, etcd and discovery disagree about which machines there are. Wait, or remove what is gone.',
+    'Kubernetes, etcd and discovery disagree about which machines there are. Wait, or remove what is gone. A machine without a Node (skipNodeRegistration) cannot be told: let it register, or take it out of the cluster.',
   KubernetesUnknown: 'No API server answers. Look at the control planes; nothing is done without it.',
   // Gates.
   EtcdNotWhole:

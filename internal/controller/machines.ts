@@ -17,10 +17,10 @@ export interface MachineList {
 
 /**
  * Lists the machines from Kubernetes, asked through each control plane in turn
- * until one answers. Discovery is not asked: it may be off, reduced or stale
- * (P10), and the gates compare the control planes with etcd's members. Where no
- * API server answers, the machines of the last list are kept and the list counts
- * as incomplete.
+ * until one answers. Discovery may be off, reduced or stale (P10): it is only asked
+ * whom this list lacks (`unlisted.ts`), and the gates compare the control planes with
+ * etcd's members. Where no API server answers, the machines of the last list are kept
+ * and the list counts as incomplete.
  */
 export async function listMachines(
   session: Session,

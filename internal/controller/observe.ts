@@ -15,6 +15,7 @@ import { createOperationTime, type OperationTime } from './operation-time.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { type ConfigReader, createConfigReader, replacedBy } from './standing.ts';
+import { lookForUnlisted, type Silent } from './unlisted.ts';
 
 /** What one run remembers between observations; all of it can be read again. */
 export interface Memory {
@@ -22,11 +23,18 @@ export interface Memory {
   readonly configs: ConfigReader;
   readonly heartbeats: Heartbeats;
   readonly time: OperationTime;
+  readonly silent: Silent;
 }
 
 /** Nothing remembered yet. */
 export function createMemory(clock: Clock, configs: ConfigReader = createConfigReader()): Memory {
-  return { machines: [], configs, heartbeats: createHeartbeats(clock), time: createOperationTime(clock) };
+  return {
+    machines: [],
+    configs,
+    heartbeats: createHeartbeats(clock),
+    time: createOperationTime(clock),
+    silent: new Map(),
+  };
 }
 
 /** Everything that an observation is made with. */
@@ -66,6 +74,10 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const store = observeStore(state, { now, operation, otherOperations: others });
   const needs = needsOf({ operation, store });
   const owners = ownersOf(state, operation);
+  const { silent } = memory;
+  const unlistedBeside = needs.unlisted
+    ? lookForUnlisted({ session, clock: ports.clock, silent, machines: list.machines })
+    : undefined;
   const machines = await Promise.all(
     list.machines.map(async (machine): Promise<MachineObservation> => {
       const seen = await observeMachine({
@@ -105,6 +117,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
           issueLeaf: input.identities.issue,
         })
       : undefined;
+  const unlisted = await unlistedBeside?.(machines);
   const observation: Observation = {
     now: memory.time.now(operation),
     watchedSince: memory.time.since(operation),
@@ -113,6 +126,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     machines,
     kubernetes,
     ...(list.incomplete === undefined ? {} : { machinesIncomplete: list.incomplete }),
+    ...(unlisted === undefined ? {} : { unlisted }),
     ...(refusals === undefined ? {} : { refusals }),
   };
   return { observation, state, machines: list.machines, aheadMs, startedAt };

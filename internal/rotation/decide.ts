@@ -96,6 +96,8 @@ export function needsOf({ operation, store }: Pick<Observation, 'operation' | 's
     stalePods: isAsked('stalePods'),
     talosAccess: isAsked('talosAccess'),
     controllerManager: isAsked('controllerManager'),
+    // Asked of discovery in every stage: what has no Node is cut off with the old CA, and may join at any time.
+    unlisted: stage !== 'Done' && targets.some((target) => target.concerns === 'all'),
     draining: caRotation.etcdDraining,
     controlPlanePods: stage !== 'Done',
     refusals: stage === 'Finalizing' && store.bundleReplaced,

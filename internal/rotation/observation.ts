@@ -120,6 +120,15 @@ export interface MachineObservation {
   readonly etcdServed?: Reading<{ readonly client: Fingerprint | undefined; readonly peer: Fingerprint | undefined }>;
 }
 
+/** A machine that discovery names, and that is none of those in the list, which is made of Nodes. */
+export interface UnlistedMachine {
+  readonly name: string;
+  /** Where it answers, or all the addresses that were tried. */
+  readonly address: string;
+  /** Whether a machine of this cluster answers there; one that was lost stays in discovery for half an hour. */
+  readonly answers: boolean;
+}
+
 /** What the Kubernetes API says of the cluster as a whole; each part is read only when a decision needs it. */
 export interface KubernetesObservation {
   /** The ConfigMap from which extension API servers learn whom to trust. */
@@ -216,6 +225,8 @@ export interface Observation {
   readonly machines: readonly MachineObservation[];
   /** Why the list of machines is not known to be complete; absent where it is. */
   readonly machinesIncomplete?: string;
+  /** Machines without a Node, as far as discovery knows of any; unknown where it does not even name those in the list. */
+  readonly unlisted?: Reading<readonly UnlistedMachine[]>;
   readonly kubernetes: KubernetesObservation;
   /** Read in Finalizing only. */
   readonly refusals?: readonly RefusalProof[];
@@ -229,6 +240,7 @@ export interface Needs {
   readonly stalePods: boolean;
   readonly talosAccess: boolean;
   readonly controllerManager: boolean;
+  readonly unlisted: boolean;
   /** Name of the control plane whose pods are to be listed. */
   readonly draining: string | undefined;
   readonly controlPlanePods: boolean;

@@ -6,6 +6,7 @@ import { short, type TargetDescriptor } from './targets/descriptor.ts';
 export function warningsOf(context: Context): string[] {
   return [
     ...singleControlPlane(context),
+    ...withoutNode(context),
     ...context.targets.flatMap((target) => target.warnings),
     ...context.targets.flatMap((target) => ownersCas(context, target)),
     ...context.observation.store.problems,
@@ -22,6 +23,22 @@ function singleControlPlane(context: Context): string[] {
   }
   if (!anyTarget(context, (target) => target.restartsApiServer)) return [];
   return [`${machine.name} is the only control plane: the Kubernetes API is away while its kube-apiserver restarts.`];
+}
+
+/** Who has no Node is cut off. One that answers is refused by a gate; the others cannot be told from those that are gone. */
+function withoutNode(context: Context): string[] {
+  const { unlisted } = context.observation;
+  if (unlisted === undefined || !anyTarget(context, (target) => target.concerns === 'all')) return [];
+  const then =
+    'A machine without a Node (machine.kubelet.skipNodeRegistration) is told of no stage, and cut off in Dropping.';
+  if (!unlisted.known)
+    return [`Nobody can say whether there are machines without a Node: ${unlisted.message}. ${then}`];
+  const silent = unlisted.value.filter(({ answers }) => !answers);
+  if (silent.length === 0) return [];
+  const names = silent.map(({ name, address }) => `${name} (${address})`).join(', ');
+  return [
+    `Discovery names machines that have no Node and do not answer: ${names}. Be sure that they are gone. ${then}`,
+  ];
 }
 
 /** CAs that the owner accepts besides the rotated ones: they stay, and whoever holds their key stays trusted. */

@@ -87,6 +87,7 @@ describe('the plan', () => {
         start: [
           'no other operation is under way on this cluster',
           'every machine answers, and the list of machines is complete',
+          'no machine that discovery names is without a Node',
           'the number of control planes is odd',
           'every machine runs a Talos that can do it',
           'old and new certificate authorities pass every check',
@@ -120,6 +121,7 @@ describe('the plan', () => {
           'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm',
           'every kube-apiserver is ready on its own machine',
           'every Node is Ready in the boot that its machine reports',
+          'no machine that discovery names is without a Node',
           'every control plane pod is Ready',
         ],
       },
@@ -324,6 +326,36 @@ describe('what will not answer', () => {
 });
 
 describe('the warnings', () => {
+  const cutOff =
+    'A machine without a Node (machine.kubelet.skipNodeRegistration) is told of no stage, and cut off in Dropping.';
+
+  it('say that nobody can tell of machines without a Node where discovery names too few', () => {
+    const unlisted = {
+      known: false,
+      why: 'failed',
+      message: 'discovery names 1 of the 4 machines in the list',
+    } as const;
+
+    expect(plan(['talos'], { unlisted }).warnings[0]).toBe(
+      `Nobody can say whether there are machines without a Node: discovery names 1 of the 4 machines in the list. ${cutOff}`,
+    );
+    expect(plan(['etcd'], { unlisted }).warnings[0]).toBe('Take a snapshot of etcd before you start.');
+  });
+
+  it('name who has no Node and does not answer: gone, or switched off', () => {
+    const unlisted = {
+      known: true,
+      value: [
+        { name: 'w8', address: '10.0.0.8', answers: true },
+        { name: 'w9', address: '10.0.0.9, fd00::9', answers: false },
+      ],
+    } as const;
+
+    expect(plan(['talos'], { unlisted }).warnings[0]).toBe(
+      `Discovery names machines that have no Node and do not answer: w9 (10.0.0.9, fd00::9). Be sure that they are gone. ${cutOff}`,
+    );
+  });
+
   it('say first what a single control plane costs', () => {
     const alone = { controlPlanes: 1, workers: 0 };
 

@@ -113,7 +113,7 @@ export function createKubernetes(): SimKubernetes {
     },
     heartbeat(world, machine) {
       const { kubelet } = machine;
-      if (!machine.isUp || machine.isCutOff || !kubelet.isRunning) return;
+      if (!machine.isUp || machine.isCutOff || !kubelet.isRunning || machine.isStandalone) return;
       if (!isServed(world, machine)) {
         // A heartbeat that fails again closes every connection of the kubelet (`onRepeatedHeartbeatFailure`).
         kubelet.upstream = undefined;

@@ -114,6 +114,8 @@ export interface SimMachine {
   /** Counts every move of a version. */
   revision: number;
   readonly kubelet: Kubelet;
+  /** Its kubelet registers nowhere (`skipNodeRegistration`). */
+  readonly isStandalone: boolean;
   readonly plane: Plane | undefined;
   node: NodeState | undefined;
   /** Static pods as the kubelet last told. */
@@ -140,6 +142,8 @@ export interface MachineSeed {
   readonly number: number;
   /** It joins with an empty disk: no Node, no certificate of its kubelet, no member of etcd. */
   readonly isNew: boolean;
+  /** Its kubelet runs static pods alone, and registers nowhere. */
+  readonly isStandalone: boolean;
 }
 
 /** Boots and instances of a machine that joins count from its own thousand. */
@@ -199,7 +203,11 @@ export function createMachine(seed: MachineSeed): SimMachine {
             memberId: undefined,
             podsDue: false,
           },
-    node: isNew ? undefined : newNode({ ...seed, bootId: bootIdOf(name, first, seed.uid), ready: 'True' }),
+    isStandalone: seed.isStandalone,
+    node:
+      isNew || seed.isStandalone
+        ? undefined
+        : newNode({ ...seed, bootId: bootIdOf(name, first, seed.uid), ready: 'True' }),
     podsReady:
       role === 'worker' ? {} : { 'kube-apiserver': true, 'kube-controller-manager': true, 'kube-scheduler': true },
   };

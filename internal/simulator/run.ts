@@ -31,6 +31,8 @@ export interface Scenario {
   readonly timing?: Partial<Timing>;
   /** Ports of every machine that our program cannot reach, as behind a firewall. */
   readonly closedPorts?: readonly number[];
+  /** Machines whose kubelets do not register (`skipNodeRegistration`). */
+  readonly standalone?: readonly string[];
   /** How it is to end, where that is not done: refused with a reason, and nothing sent to any machine. */
   readonly expect?: 'blocked';
   /** How long our program stays away after it died; 1.5 s unless given. */

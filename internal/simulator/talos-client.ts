@@ -2,6 +2,8 @@ import { type Certificate, type Fingerprint, writeCertificates } from '../../pkg
 import {
   type CallOptions,
   type Identity,
+  MEMBER,
+  type Member,
   type Resource,
   type ResourceKind,
   type ServiceStatus,
@@ -12,7 +14,7 @@ import {
 import type { Read } from './call-log.ts';
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import { resourceOf } from './kept-resources.ts';
-import { sharedByAll } from './kube/shared.ts';
+import { shared, sharedByAll } from './kube/shared.ts';
 import { issueKubeconfig } from './kubeconfig.ts';
 import type { SimMachine } from './machine.ts';
 import type { Mint } from './mint.ts';
@@ -210,7 +212,14 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
         const found = resourceOf(world, machine, { type, namespace, id: call?.id ?? id });
         return found as Resource<Spec> | undefined;
       }),
-    list: async () => unsupported('List')(),
+    list: <Spec>({ type }: ResourceKind<Spec>, call?: CallOptions) =>
+      type === MEMBER.type
+        ? read(
+            'List Members',
+            call,
+            () => world.machines().map(memberOf) as readonly Resource<unknown>[] as Resource<Spec>[],
+          )
+        : unsupported('List')(),
     watch: unsupported('Watch'),
     kubeconfig: (call) =>
       read('Kubeconfig', call, (machine) => {
@@ -270,6 +279,25 @@ const statusesOf = sharedByAll(({ services, kubelet, etcd = 0, upSince }: Starte
       healthMessage: '',
       events: [{ state: 'Running', message: 'Started task', at }],
     };
+  }),
+);
+
+/** A machine as discovery names it, with a Node or without. */
+function memberOf(machine: SimMachine): Resource<Member> {
+  const { name, address, role, version } = machine;
+  return memberOfFacts(machine, { name, address, role, version });
+}
+
+const memberOfFacts = shared(
+  ({ name, address, role, version }: Pick<SimMachine, 'name' | 'address' | 'role' | 'version'>): Resource<Member> => ({
+    metadata: {
+      ...{ namespace: MEMBER.namespace, type: MEMBER.type, id: name, version: 1n, phase: 'running' },
+      ...{ owner: 'simulator', created: 0, updated: 0, finalizers: [], labels: {}, annotations: {} },
+    },
+    spec: {
+      ...{ nodeId: name, hostname: name, role, addresses: [address], operatingSystem: `Talos (v${version})` },
+      apiServerPort: role === 'controlplane' ? 6_443 : undefined,
+    },
   }),
 );
 

@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly timing?: Partial<Timing>;
   /** Ports of every machine that this host cannot reach, as behind a firewall. */
   readonly closedPorts?: readonly number[];
+  /** Machines whose kubelets do not register (`skipNodeRegistration`). */
+  readonly standalone?: readonly string[];
   readonly mint: Mint;
 }
 
@@ -31,6 +33,8 @@ export interface Placement {
   readonly role: 'controlplane' | 'worker';
   readonly address: string;
   readonly config: string;
+  /** Its kubelet does not register: there is no Node for it. */
+  readonly isStandalone?: boolean;
 }
 
 /** Everything that a world is founded on, whoever made it. */
@@ -96,7 +100,8 @@ export function createWorld(options: WorldOptions): World<Mint> {
     for (let index = 1; index <= count; index += 1) {
       const name = `${role === 'controlplane' ? 'cp' : 'w'}${index}`;
       const config = writeConfiguration({ role, shape: options.shape ?? 'typed', bundle, hostname: name });
-      placements.push({ name, role, config, address: addressOf(role, placements.length + 1) });
+      const isStandalone = options.standalone?.includes(name) === true;
+      placements.push({ name, role, config, address: addressOf(role, placements.length + 1), isStandalone });
     }
   }
   return foundWorld({
@@ -123,7 +128,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
   let made = 0;
   let digest = 0x811c9dc5;
 
-  function place({ name, role, address, config }: Placement, isNew: boolean): SimMachine {
+  function place({ name, role, address, config, isStandalone = false }: Placement, isNew: boolean): SimMachine {
     made += 1;
     const machine = createMachine({
       name,
@@ -136,6 +141,7 @@ export function foundWorld<M extends Issuer>(foundation: Foundation<M>): World<M
       uid: `node-${name}-${made}`,
       number: made,
       isNew,
+      isStandalone,
     });
     machine.others = mint.otherInputs?.(config);
     if (machine.plane !== undefined) machine.plane.etcd.startedWith = machine.others?.etcd;

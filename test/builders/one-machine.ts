@@ -119,6 +119,7 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
             status: 'CONTAINER_RUNNING',
           },
         ]),
+      list: () => guarded('List', () => [{ metadata: { id: 'cp1' }, spec: { addresses: [ONE_ADDRESS] } }]),
       get: (kind: { readonly type: string }) => guarded('Get', () => resource(kind)),
       kubeconfig: () =>
         guarded('Kubeconfig', () =>

@@ -106,6 +106,7 @@ export interface ObservationOptions extends OperationOptions, Omit<ClusterOption
   readonly kubernetes?: Partial<Observation['kubernetes']>;
   readonly refusals?: Observation['refusals'];
   readonly machinesIncomplete?: string;
+  readonly unlisted?: Observation['unlisted'];
   readonly machines?: Observation['machines'];
 }
 
@@ -134,6 +135,7 @@ export function anObservation(options: ObservationOptions = {}): Observation {
     },
     machines,
     ...(options.machinesIncomplete === undefined ? {} : { machinesIncomplete: options.machinesIncomplete }),
+    unlisted: options.unlisted ?? { known: true, value: [] },
     kubernetes: {
       authentication: {
         known: true,

@@ -9,6 +9,7 @@ import { AFTER_REBOOT, BEFORE_CHANGE, BEFORE_REBOOT, PREFLIGHT, STAGE_PROVED } f
 const WRONG: Readonly<Record<string, ObservationOptions>> = {
   ForeignOperation: { store: { otherOperations: ['rotate-0'] } },
   MachineUnknown: { except: { w2: { unknown: 'unreachable' } } },
+  MachineListIncomplete: { unlisted: { known: true, value: [{ name: 'w9', address: '10.0.0.9', answers: true }] } },
   ClusterTransitioning: { controlPlanes: 2 },
   AggregatorUnsupported: { talos: { version: '1.13.0' } },
   CertificateRefused: { store: { problems: ['talos: it is no CA'] } },
@@ -50,6 +51,7 @@ describe('the gates in their order', () => {
     const order = [
       'ForeignOperation',
       'MachineUnknown',
+      'MachineListIncomplete',
       'ClusterTransitioning',
       'AggregatorUnsupported',
       'CertificateRefused',
@@ -83,7 +85,7 @@ describe('the gates in their order', () => {
   });
 
   it('before a stage is left', () => {
-    const order = [...change, 'ControlPlanePodNotReady'];
+    const order = [...change, 'MachineListIncomplete', 'ControlPlanePodNotReady'];
 
     expect(firstReasons(STAGE_PROVED, 'Accepting', order)).toEqual(order);
   });

@@ -9,6 +9,7 @@ import { etcdIsWhole } from './etcd-is-whole.ts';
 import { etcdKeepsQuorum } from './etcd-keeps-quorum.ts';
 import { etcdPkiLoaded } from './etcd-pki-loaded.ts';
 import { everyMachineKnown } from './every-machine-known.ts';
+import { everyMachineListed } from './every-machine-listed.ts';
 import { noForeignConfiguration } from './no-foreign-configuration.ts';
 import { noOtherOperation } from './no-other-operation.ts';
 import { nobodyCordoned } from './nobody-cordoned.ts';
@@ -19,6 +20,7 @@ import { versionsSupported } from './versions-supported.ts';
 export const PREFLIGHT: readonly Gate[] = [
   noOtherOperation,
   everyMachineKnown,
+  everyMachineListed,
   etcdKeepsQuorum,
   versionsSupported,
   certificatesPass,
@@ -57,12 +59,13 @@ export const BEFORE_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, nobodyCordoned,
 export const AFTER_REBOOT: readonly Gate[] = [...BEFORE_CHANGE, etcdPkiLoaded];
 
 /** Asked before a stage counts as proved. */
-export const STAGE_PROVED: readonly Gate[] = [...BEFORE_CHANGE, controlPlanePodsReady];
+export const STAGE_PROVED: readonly Gate[] = [...BEFORE_CHANGE, everyMachineListed, controlPlanePodsReady];
 
 /** What each gate asks, as the plan says it. */
 export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
   [noOtherOperation, 'no other operation is under way on this cluster'],
   [everyMachineKnown, 'every machine answers, and the list of machines is complete'],
+  [everyMachineListed, 'no machine that discovery names is without a Node'],
   [etcdKeepsQuorum, 'the number of control planes is odd'],
   [versionsSupported, 'every machine runs a Talos that can do it'],
   [certificatesPass, 'old and new certificate authorities pass every check'],

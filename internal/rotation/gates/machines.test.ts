@@ -6,6 +6,7 @@ import { apiServersReady } from './api-servers-ready.ts';
 import { clocksAgree } from './clocks-agree.ts';
 import { controlPlanePodsReady } from './control-plane-pods-ready.ts';
 import { everyMachineKnown } from './every-machine-known.ts';
+import { everyMachineListed } from './every-machine-listed.ts';
 import { nobodyCordoned } from './nobody-cordoned.ts';
 import { nodesReady } from './nodes-ready.ts';
 
@@ -46,6 +47,39 @@ describe('everyMachineKnown', () => {
       reason: 'MachineListIncomplete',
       message: 'no control plane was found',
     });
+  });
+});
+
+describe('everyMachineListed', () => {
+  const w9 = { name: 'w9', address: '10.0.0.9', answers: true };
+
+  it('stops where a machine without a Node answers, and names each', () => {
+    const unlisted = { known: true, value: [w9, { ...w9, name: 'w8', address: '10.0.0.8' }] } as const;
+
+    expect(everyMachineListed(context({ unlisted }))).toEqual({
+      reason: 'MachineListIncomplete',
+      message:
+        'without a Node, and of this cluster by discovery: w9 (10.0.0.9), w8 (10.0.0.8); expected a Node for every machine, ' +
+        'because one without it (machine.kubelet.skipNodeRegistration) is told of no stage and cut off in Dropping',
+    });
+  });
+
+  it('passes where those that have none do not answer: what an autoscaler removed stays in discovery for half an hour', () => {
+    const unlisted = { known: true, value: [{ ...w9, answers: false }] } as const;
+
+    expect(everyMachineListed(context({ unlisted }))).toBeUndefined();
+  });
+
+  it('passes where discovery is off', () => {
+    const unlisted = { known: false, why: 'failed', message: 'discovery names 0 of the 4 machines' } as const;
+
+    expect(everyMachineListed(context({ unlisted }))).toBeUndefined();
+  });
+
+  it('passes where the rotation is about control planes alone', () => {
+    const unlisted = { known: true, value: [w9] } as const;
+
+    expect(everyMachineListed(context({ unlisted, targets: ['etcd', 'kubernetes-aggregator'] }))).toBeUndefined();
   });
 });
 
