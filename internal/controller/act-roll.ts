@@ -4,7 +4,7 @@ import { timeLeft } from './act-apply.ts';
 import { EffectRefusedError } from './effect-error.ts';
 import type { ListedMachine } from './machines.ts';
 import { ownersOf } from './material.ts';
-import { viaAny } from './observe-kubernetes.ts';
+import { drainSince, viaAny } from './observe-kubernetes.ts';
 
 /** Moves storage away where somebody asked for it, then keeps new pods off the machine. */
 export async function cordon(actor: Actor, machine: ListedMachine): Promise<void> {
@@ -15,7 +15,9 @@ export async function cordon(actor: Actor, machine: ListedMachine): Promise<void
 /** Asks once for every pod that a drain evicts; what holds the others is kept for the next message. */
 export async function drain(actor: Actor, machine: ListedMachine): Promise<void> {
   timeLeft(actor, machine.name);
-  const left = await viaOthers(actor, machine, (client) => drainRound(client, nodeOf(machine)));
+  const { observation, aheadMs } = actor.observed;
+  const since = drainSince(observation.operation, aheadMs);
+  const left = await viaOthers(actor, machine, (client) => drainRound(client, nodeOf(machine), { since }));
   actor.session.drainHeld.clear();
   for (const pod of left) {
     const held =

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../pkg/pki/index.ts';
 import { TalosError } from '../../pkg/talos/index.ts';
+import { aPod } from '../../test/builders/kube-objects.ts';
+import { anOperation } from '../../test/builders/rotation.ts';
 import type { Actor } from './act.ts';
 import { act } from './act.ts';
 import { outcomeOf } from './effect-error.ts';
@@ -32,7 +34,10 @@ function anActor(answers: Readonly<Record<string, Answer>>, wallClock = 0, took:
     observed: {
       state: { bundle: {}, record: undefined, previous: undefined },
       machines,
-      observation: { machines: machines.map(({ name }) => ({ name, talos: { known: true, value: talos } })) },
+      observation: {
+        machines: machines.map(({ name }) => ({ name, talos: { known: true, value: talos } })),
+        operation: anOperation({ status: { drainStartedAt: '2026-11-05T11:59:00.000Z' } }),
+      },
       aheadMs: 0,
       startedAt: 0,
     },
@@ -194,6 +199,32 @@ describe('a drain or a cordon', () => {
       expect(asked).toEqual(expected);
     },
   );
+});
+
+describe('a drain', () => {
+  it('evicts nobody again who tolerates the cordon and came back: it would go on for ever', async () => {
+    const pod = (name: string, creationTimestamp: string) =>
+      aPod(name, { metadata: { creationTimestamp }, spec: { tolerations: [{ operator: 'Exists' }] } });
+    const items = [pod('before', '2026-11-05T11:58:59Z'), pod('after', '2026-11-05T11:59:00Z')];
+    const evicted: string[] = [];
+    const request = async ({ path, method }: { readonly path: string; readonly method: string }) => {
+      if (method === 'POST') evicted.push(path);
+      return { metadata: {}, items };
+    };
+    const actor = anActor({ cp1: 'ok' });
+    const session = {
+      kube: async (_machine: unknown, work: (client: unknown) => unknown) => work({ request }),
+      drainHeld: new Map(),
+    };
+    const machines = actor.observed.machines.map((each) => ({ ...each, role: 'controlplane' as const }));
+
+    await act({ ...actor, session, observed: { ...actor.observed, machines } } as unknown as Actor, {
+      kind: 'drain',
+      machine: 'cp1',
+    });
+
+    expect(evicted).toEqual(['/api/v1/namespaces/default/pods/before/eviction']);
+  });
 });
 
 describe('a machine with a configuration that waits for its next boot', () => {

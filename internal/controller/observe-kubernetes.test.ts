@@ -50,3 +50,28 @@ describe('a workload with pods that seem to be older than the new root CA', () =
     ]);
   });
 });
+
+describe('pods that are still to be moved', () => {
+  it('are not those that tolerate the cordon and came back since: nobody waits for them', async () => {
+    const pod = (name: string, creationTimestamp: string) =>
+      aPod(name, { metadata: { creationTimestamp }, spec: { tolerations: [{ operator: 'Exists' }] } });
+    // The drain began at 11:59:00 by the operation, when the wall clock said 11:59:30.
+    const items = [pod('before', '2026-11-05T11:59:29Z'), pod('after', '2026-11-05T11:59:30Z')];
+    const input = {
+      session: {
+        kube: async (_machine: unknown, work: (client: object) => unknown) =>
+          work({ request: async () => ({ metadata: {}, items }) }),
+        drainHeld: new Map(),
+      },
+      ask: [{ name: 'cp1', address: '10.0.0.1' }],
+      machines: ['cp1'],
+      needs: { draining: 'cp1' },
+      operation: anOperation({ status: { etcdDraining: 'cp1', drainStartedAt: '2026-11-05T11:59:00.000Z' } }),
+      aheadMs: 30_000,
+      rootCa: undefined,
+      talosCas: [],
+    } as unknown as KubernetesInput;
+
+    expect((await observeKubernetes(input)).draining).toEqual({ known: true, value: [{ pod: 'default/before' }] });
+  });
+});

@@ -65,7 +65,7 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
         readStale(client, operation, { at: Date.parse(published?.lastTransitionTime ?? ''), aheadMs: input.aheadMs }),
       ),
       read(needs.talosAccess, (client) => readAccess(client, talosCas)),
-      read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input.session)),
+      read(needs.draining !== undefined, (client) => readDraining(client, needs.draining ?? '', input)),
       read(needs.controlPlanePods, readUnready),
       read(needs.controllerManager, (client) => readControllerManager(client, input.machines)),
     ]);
@@ -188,8 +188,14 @@ export function parseOwner(text: string): WorkloadName {
   return { kind, namespace, name };
 }
 
-async function readDraining(client: KubeClient, node: string, session: Session) {
-  const { evict } = planDrain(await podsOnNode(client, node));
+/** When the drain under way began, by the wall clock, which pods tell too. */
+export function drainSince({ status }: TalosOperation, aheadMs: number): number | undefined {
+  const { drainStartedAt } = status.caRotation;
+  return drainStartedAt === undefined ? undefined : Date.parse(drainStartedAt) + Math.max(0, aheadMs);
+}
+
+async function readDraining(client: KubeClient, node: string, { session, operation, aheadMs }: KubernetesInput) {
+  const { evict } = planDrain(await podsOnNode(client, node), { since: drainSince(operation, aheadMs) });
   return evict.map((pod) => {
     const name = `${pod.namespace}/${pod.name}`;
     const heldBy = session.drainHeld.get(name);

@@ -41,6 +41,39 @@ describe('the plan of a drain', () => {
   });
 });
 
+describe('a pod that tolerates the cordon', () => {
+  const since = Date.UTC(2026, 10, 5, 12, 0, 10);
+  const operator = (tolerations: object[], creationTimestamp: string) =>
+    aPod('cilium-operator-a', { owner: WEB, metadata: { creationTimestamp }, spec: { tolerations } });
+  const evicted = (pod: PodObject, options = { since } as { since?: number }) => planDrain([pod], options).evict.length;
+  const everything = { operator: 'Exists' };
+
+  it('stays where it came back after the drain began: it would come back for ever', () => {
+    const plan = planDrain([operator([everything], '2026-11-05T12:00:10Z')], { since });
+
+    expect(plan).toEqual({
+      evict: [],
+      stay: [{ namespace: 'default', name: 'cilium-operator-a', why: 'returned' }],
+    });
+  });
+
+  it('is evicted where it was there before, or where no drain has begun', () => {
+    expect(evicted(operator([everything], '2026-11-05T12:00:09Z'))).toBe(1);
+    expect(evicted(operator([everything], '2026-11-05T12:00:10Z'), {})).toBe(1);
+  });
+
+  it.each([
+    ['the taint by name', { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' }, 0],
+    ['the taint by its value', { key: 'node.kubernetes.io/unschedulable', operator: 'Equal' }, 0],
+    ['everything that keeps from scheduling', { operator: 'Exists', effect: 'NoSchedule' }, 0],
+    ['everything that evicts', { operator: 'Exists', effect: 'NoExecute' }, 1],
+    ['another taint', { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }, 1],
+    ['nothing', { operator: 'Equal' }, 1],
+  ])('is one that tolerates %s', (_what, toleration, count) => {
+    expect(evicted(operator([toleration], '2026-11-05T12:01:00Z'))).toBe(count);
+  });
+});
+
 /** A node of pods; `evict` answers each eviction and may change the pods. */
 function aNodeOf(pods: Map<string, PodObject>, evict: (pod: string, request: SeenRequest) => Answer) {
   return (request: SeenRequest): Answer => {

@@ -1,5 +1,5 @@
 import type { KubeClient } from './client.ts';
-import { type EvictedPod, planDrain } from './drain-plan.ts';
+import { type DrainOptions, type EvictedPod, planDrain } from './drain-plan.ts';
 import { isKubeError } from './errors.ts';
 import { evictPod } from './evict.ts';
 import { podsOnNode } from './pods.ts';
@@ -23,8 +23,12 @@ const AT_ONCE = 8;
  * after it, by namespace and name; nothing when a drain has nothing more to evict. A round waits for nobody: the caller
  * asks for the next one, until one is empty. KubeError when a call fails, except for an eviction that is refused.
  */
-export async function drainRound(client: KubeClient, node: string): Promise<readonly HeldPod[]> {
-  const { evict } = planDrain(await podsOnNode(client, node));
+export async function drainRound(
+  client: KubeClient,
+  node: string,
+  options: DrainOptions = {},
+): Promise<readonly HeldPod[]> {
+  const { evict } = planDrain(await podsOnNode(client, node), options);
   const left: HeldPod[] = [];
   const queue = [...evict];
   await Promise.all(

@@ -19,7 +19,7 @@ export {
 export { type CordonRequest, type CordonResult, cordonNode, type UncordonResult, uncordonNode } from './cordon.ts';
 export { listSigningRequests, type SigningRequest } from './csrs.ts';
 export { drainRound, type HeldPod } from './drain.ts';
-export { type DrainPlan, type EvictedPod, planDrain, type StayingPod } from './drain-plan.ts';
+export { type DrainOptions, type DrainPlan, type EvictedPod, planDrain, type StayingPod } from './drain-plan.ts';
 export { withDryRun } from './dry-run.ts';
 export {
   isKubeError,

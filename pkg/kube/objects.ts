@@ -73,8 +73,19 @@ export interface Volume {
   };
 }
 
+/** What a pod puts up with. Without a key, `Exists` is everything; without an effect, every effect. */
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly effect?: string;
+}
+
 export interface PodObject extends KubeObject {
-  readonly spec: { readonly nodeName?: string; readonly volumes?: readonly Volume[] };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly volumes?: readonly Volume[];
+    readonly tolerations?: readonly Toleration[];
+  };
   readonly status?: {
     readonly phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
     readonly startTime?: string;
