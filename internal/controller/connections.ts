@@ -48,7 +48,18 @@ function probeHttps(probe: HttpsProbe): Promise<HttpsOutcome> {
   });
 }
 
+/**
+ * Numbers of the alerts that say that our certificate is not accepted: bad certificate, certificate unknown, unknown CA,
+ * access denied (RFC 8446, 6.2). Others do not: a kubelet that waits for its own serving certificate
+ * (`serverTLSBootstrap`) ends every handshake with an internal error.
+ */
+const REFUSALS: readonly number[] = [42, 46, 48, 49];
+
 function endOf(error: Error): HttpsOutcome {
-  const isAlert = 'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_SSL_TLSV1');
-  return { kind: isAlert ? 'untrusted-client' : 'unreachable', message: error.message };
+  const message = error.message.trim();
+  const code = 'code' in error ? String(error.code) : '';
+  // Node gives an alert within the handshake as EPROTO, one after it by its name; OpenSSL's text has the number of both.
+  const alert = /SSL alert number (\d+)/.exec(message)?.[1];
+  if (REFUSALS.includes(Number(alert))) return { kind: 'untrusted-client', message };
+  return { kind: code === 'EPROTO' || code.startsWith('ERR_SSL_') ? 'failed' : 'unreachable', message };
 }

@@ -3,8 +3,10 @@ import { type CertificateAndKey, issueLeaf } from '../../pkg/pki/index.ts';
 import type { TlsProbe } from '../../pkg/talos/index.ts';
 import { aBundleDocument } from '../../test/builders/bundle.ts';
 import { aCa, anOddCertificate, MADE_AT } from '../../test/builders/certificates.ts';
+import type { RefusalProof } from '../rotation/observation.ts';
 import type { IssueLeaf } from './identities.ts';
 import { observeRefusals, type RefusalInput } from './observe-refusals.ts';
+import type { HttpsOutcome } from './ports.ts';
 
 /** What apid (50000) and trustd (50001) of one control plane say to the old Talos CA. */
 async function said(
@@ -82,5 +84,48 @@ describe('what became of an old credential', () => {
     const [, trustd] = await said({ trustd: { reason: 'wrong-name', detail: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
 
     expect(trustd).toBe('accepted: it serves a certificate of the old CA (ERR_TLS_CERT_ALTNAME_INVALID)');
+  });
+});
+
+/** What a kubelet's port says to the old Kubernetes CA, of one worker. */
+async function kubeletSaid(outcome: HttpsOutcome): Promise<RefusalProof | undefined> {
+  const { bundle } = await aBundleDocument();
+  const [old, next] = [await aCa('kubernetes'), await aCa('kubernetes')];
+  const [proof] = await observeRefusals({
+    connections: { probeHttps: async () => outcome },
+    clock: { now: () => MADE_AT },
+    state: {
+      bundle: { ...bundle, kubernetes: next },
+      previous: { ...bundle, kubernetes: old },
+      record: { targets: { kubernetes: next } },
+    },
+    machines: [{ name: 'w1', address: '10.0.0.9', role: 'worker' }],
+    issueLeaf: async () => old,
+  } as unknown as RefusalInput);
+  return proof;
+}
+
+describe('what Kubernetes answers to an old credential', () => {
+  it.each<[number, RefusalProof['outcome']]>([
+    [200, 'accepted'],
+    [403, 'accepted'],
+    [404, 'accepted'],
+    [401, 'refused'],
+    [429, 'unknown'],
+    [500, 'unknown'],
+    [503, 'unknown'],
+  ])('HTTP %i: %s', async (status, outcome) => {
+    expect(await kubeletSaid({ kind: 'answered', status })).toEqual({
+      what: 'old client certificate at kubelet of w1 (10.0.0.9:10250)',
+      outcome,
+      message: `HTTP ${status}`,
+    });
+  });
+
+  it('is not known where the handshake fails for a reason of its own', async () => {
+    expect(await kubeletSaid({ kind: 'failed', message: 'tlsv1 alert internal error' })).toMatchObject({
+      outcome: 'unknown',
+      message: 'tlsv1 alert internal error',
+    });
   });
 });

@@ -210,11 +210,19 @@ function requestRefused(path: string, headers: Readonly<Record<string, string>> 
     const outcome = await connections.probeHttps({ address, port: endpoint.port, path, credentials: old, headers });
     const what = `old client certificate at ${placeOf(endpoint, machine)}`;
     if (outcome.kind === 'unreachable') return { what, outcome: 'unreachable', message: outcome.message };
+    if (outcome.kind === 'failed') return { what, outcome: 'unknown', message: outcome.message };
     if (outcome.kind === 'untrusted-client') return { what, outcome: 'refused', message: outcome.message };
-    // 401: not authenticated. Anything else means that the certificate said who we are.
-    const refused = outcome.status === 401;
-    return { what, outcome: refused ? 'refused' : 'accepted', message: `HTTP ${outcome.status}` };
+    return { what, outcome: verdictOf(outcome.status), message: `HTTP ${outcome.status}` };
   };
+}
+
+/**
+ * 401: not authenticated. Who is busy, starts or ends (429, 5xx) may say so before it asks who we are. Anything else
+ * means that the certificate said it.
+ */
+function verdictOf(status: number): RefusalProof['outcome'] {
+  if (status === 401) return 'refused';
+  return status === 429 || status >= 500 ? 'unknown' : 'accepted';
 }
 
 /** How one handshake ended, and how it had to. */

@@ -21,6 +21,8 @@ export interface HttpsProbe {
 export type HttpsOutcome =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'untrusted-client'; readonly message: string }
+  /** It answered, and the handshake failed for another reason, which says nothing of our certificate. */
+  | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
 /** Every connection that the engine opens. Real sockets in the product, machines in memory in the simulator. */

@@ -183,7 +183,7 @@ async function readServer(means: FactMeans, address: string, server: HttpServer)
       return { role, outcome };
     }),
   );
-  const isUnknown = tried.some(({ outcome }) => outcome.kind === 'unreachable');
+  const isUnknown = tried.some(({ outcome }) => outcome.kind === 'unreachable' || outcome.kind === 'failed');
   // Who is known and has no rights gets another answer than 401.
   const taken = tried.filter(({ outcome }) => outcome.kind === 'answered' && outcome.status !== 401);
   return { [`${name} takes`]: isUnknown ? UNKNOWN : taken.map(({ role }) => role).join(' ') || '-' };
