@@ -363,25 +363,28 @@ describe('what the next observation must hold', () => {
   }
 
   it.each([
-    ['Pending', ALL, ['controlPlanePods']],
-    ['Accepting', ALL, ['authentication', 'controlPlanePods']],
-    ['AwaitingCredentials', ALL, ['authentication', 'controlPlanePods']],
-    ['Issuing', ALL, ['etcdServed', 'rootCa', 'stalePods', 'talosAccess', 'controlPlanePods']],
-    ['Dropping', ALL, ['controllerManager', 'controlPlanePods']],
+    ['Pending', ALL, ['unlisted', 'controlPlanePods']],
+    ['Accepting', ALL, ['authentication', 'unlisted', 'controlPlanePods']],
+    ['AwaitingCredentials', ALL, ['authentication', 'unlisted', 'controlPlanePods']],
+    ['Issuing', ALL, ['etcdServed', 'rootCa', 'stalePods', 'talosAccess', 'unlisted', 'controlPlanePods']],
+    ['Dropping', ALL, ['controllerManager', 'unlisted', 'controlPlanePods']],
     ['Dropping', ['etcd'], ['controlPlanePods']],
-    ['Finalizing', ALL, ['authentication', 'controlPlanePods', 'refusals']],
+    ['Finalizing', ALL, ['authentication', 'unlisted', 'controlPlanePods', 'refusals']],
     ['Done', ALL, []],
-    ['Accepting', ['talos'], ['controlPlanePods']],
-    ['Issuing', ['talos'], ['talosAccess', 'controlPlanePods']],
+    ['Accepting', ['talos'], ['unlisted', 'controlPlanePods']],
+    ['Issuing', ['talos'], ['talosAccess', 'unlisted', 'controlPlanePods']],
     ['Finalizing', ['etcd'], ['controlPlanePods', 'refusals']],
-    ['Finalizing', ['kubernetes'], ['authentication', 'controlPlanePods', 'refusals']],
+    ['Finalizing', ['kubernetes'], ['authentication', 'unlisted', 'controlPlanePods', 'refusals']],
     ['Finalizing', ['kubernetes-aggregator'], ['authentication', 'controlPlanePods', 'refusals']],
   ] as const)('%s of %j', (stage, targets, expected) => {
     expect(needs(stage, targets)).toEqual(expected);
   });
 
   it('no proofs of refusal before the bundle is replaced', () => {
-    expect(needs('Finalizing', ['talos'], { store: { bundleReplaced: false } })).toEqual(['controlPlanePods']);
+    expect(needs('Finalizing', ['talos'], { store: { bundleReplaced: false } })).toEqual([
+      'unlisted',
+      'controlPlanePods',
+    ]);
   });
 
   it('nothing at the end, when the bundle has long been replaced', () => {

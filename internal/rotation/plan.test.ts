@@ -93,9 +93,11 @@ describe('the plan', () => {
           'old and new certificate authorities pass every check',
           'every machine carries what secrets.yaml holds',
           'every configuration can be changed',
+          'every machine runs the configuration that it keeps for its next boot',
           'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm',
           'every kube-apiserver is ready on its own machine',
           'every Node is Ready in the boot that its machine reports',
+          'nobody else has cordoned another control plane',
           'the clock of every machine agrees with that of this host',
         ],
         change: [

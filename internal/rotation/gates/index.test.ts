@@ -15,6 +15,7 @@ const WRONG: Readonly<Record<string, ObservationOptions>> = {
   CertificateRefused: { store: { problems: ['talos: it is no CA'] } },
   BundleMismatch: { standing: { talos: { stage: 'Foreign', why: 'another CA' } } },
   ConfigurationRefused: { talos: { unfit: 'line 3: machine.type: is not there' } },
+  StagedConfiguration: { except: { cp3: { talos: { keptDigest: 'staged' } } } },
   ForeignConfiguration: { standing: { talos: { stage: 'Foreign', why: 'another CA' } } },
   EtcdNotWhole: { etcd: { leaderId: undefined } },
   ApiServerNotReady: { apiServer: 'failing: etcd' },
@@ -57,13 +58,16 @@ describe('the gates in their order', () => {
       'CertificateRefused',
       'BundleMismatch',
       'ConfigurationRefused',
+      'StagedConfiguration',
       'EtcdNotWhole',
       'ApiServerNotReady',
       'NodeNotReady',
+      'ControlPlaneCordoned',
       'ClocksDisagree',
     ];
+    const reasons = order.map((each) => (each === 'StagedConfiguration' ? 'ForeignConfiguration' : each));
 
-    expect(firstReasons(PREFLIGHT, 'Pending', order)).toEqual(order);
+    expect(firstReasons(PREFLIGHT, 'Pending', order)).toEqual(reasons);
   });
 
   const change = ['MachineUnknown', 'ForeignConfiguration', 'EtcdNotWhole', 'ApiServerNotReady', 'NodeNotReady'];

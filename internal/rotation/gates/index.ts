@@ -14,6 +14,7 @@ import { noForeignConfiguration } from './no-foreign-configuration.ts';
 import { noOtherOperation } from './no-other-operation.ts';
 import { nobodyCordoned } from './nobody-cordoned.ts';
 import { nodesReady } from './nodes-ready.ts';
+import { nothingStaged } from './nothing-staged.ts';
 import { versionsSupported } from './versions-supported.ts';
 
 /** Asked before anything is written. */
@@ -26,9 +27,11 @@ export const PREFLIGHT: readonly Gate[] = [
   certificatesPass,
   bundleIsThisClusters,
   configurationsFit,
+  nothingStaged,
   etcdIsWhole,
   apiServersReady,
   nodesReady,
+  nobodyCordoned,
   clocksAgree,
 ];
 
@@ -71,6 +74,7 @@ export const GATE_TEXTS: ReadonlyMap<Gate, string> = new Map([
   [certificatesPass, 'old and new certificate authorities pass every check'],
   [bundleIsThisClusters, 'every machine carries what secrets.yaml holds'],
   [configurationsFit, 'every configuration can be changed'],
+  [nothingStaged, 'every machine runs the configuration that it keeps for its next boot'],
   [noForeignConfiguration, 'nobody else changed a configuration'],
   [etcdIsWhole, 'etcd is whole: every member healthy, a leader, one voter for each control plane, no alarm'],
   [apiServersReady, 'every kube-apiserver is ready on its own machine'],

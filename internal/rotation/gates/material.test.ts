@@ -7,12 +7,31 @@ import { certificatesPass } from './certificates-pass.ts';
 import { configurationsFit } from './configurations-fit.ts';
 import { noForeignConfiguration } from './no-foreign-configuration.ts';
 import { noOtherOperation } from './no-other-operation.ts';
+import { nothingStaged } from './nothing-staged.ts';
 import { recordIsKept } from './record-is-kept.ts';
 import { versionsSupported } from './versions-supported.ts';
 
 function context(options: ObservationOptions = {}) {
   return contextOf(anObservation(options));
 }
+
+describe('nothingStaged', () => {
+  it('passes where the next boot starts with what runs, or a machine does not show with what', () => {
+    const except = { w1: { talos: { keptDigest: 'digest-Before' } }, cp2: { unknown: 'unreachable' } } as const;
+
+    expect(nothingStaged(context({ stage: 'Pending', except }))).toBeUndefined();
+  });
+
+  it('stops where somebody staged another configuration: it would be met in mid-stage', () => {
+    const except = { w1: { talos: { keptDigest: 'staged' } } };
+
+    expect(nothingStaged(context({ stage: 'Pending', except }))).toEqual({
+      reason: 'ForeignConfiguration',
+      message:
+        'w1 keeps another configuration for its next boot than the one that it runs: somebody staged one, or tries one; expected the same',
+    });
+  });
+});
 
 describe('configurationsFit', () => {
   it('passes where every configuration can be changed, and leaves machines that are unknown to the gate that asks for them', () => {
