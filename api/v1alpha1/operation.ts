@@ -34,6 +34,8 @@ const Applied = z.strictObject({
   bootID: z.string(),
   /** Container of kube-apiserver, absent on workers. */
   apiServerInstance: z.string().optional(),
+  /** When its kubelet had started, by the machine's clock; only where it restarts for what it was given. */
+  kubeletStartedAt: Timestamp.optional(),
   /** It stood two stages behind: what its etcd read at the start of this boot is of neither stage. */
   leftBehind: z.boolean().optional(),
   appliedAt: Timestamp,

@@ -49,7 +49,7 @@ async function lookAt(
     bootId: async () => 'boot-1',
     configuration: async () => ({ config: Secret.of('machine-config', 'config'), version: 1n }),
     readFile: async () => Buffer.from('config'),
-    services: async () => [],
+    services: async () => [] as unknown[],
     get: async () => undefined,
     etcd: { status: async () => ({ errors: [] }), members: async () => [], alarms: async () => [] },
     containers: async () => {
@@ -166,5 +166,28 @@ describe('the configuration that a machine keeps for its next boot', () => {
 
   it('leaves the machine unknown where the question is not answered', async () => {
     expect(await keptWithout(failing('unreachable'))).toBe('unreachable: a call on cp1: no such file');
+  });
+});
+
+describe('the start of a service', () => {
+  const event = (state: string, at: number) => ({ state, at, message: '' });
+  const startOf = async (events: object[]) => {
+    const services = async () => [{ id: 'kubelet', state: 'Running', healthy: true, events }];
+    const { seen } = await lookAt('answers', { services });
+    return seen.talos.known ? seen.talos.value.kubelet.startedAt : undefined;
+  };
+
+  it('is the event that follows another state: its health adds more of the same', async () => {
+    const restarted = [event('Running', 1), event('Stopping', 2), event('Running', 3), event('Running', 4)];
+
+    expect(await startOf(restarted)).toBe(3);
+    expect(await startOf([event('Running', 1), event('Running', 2)])).toBe(1);
+  });
+
+  it('is not known where it is further back than Talos keeps events', async () => {
+    const flapping = Array.from({ length: 64 }, (_, at) => event('Running', at));
+
+    expect(await startOf(flapping)).toBeUndefined();
+    expect(await startOf(flapping.slice(1))).toBe(1);
   });
 });

@@ -139,7 +139,22 @@ async function shown(read: () => Promise<string>): Promise<string | undefined> {
 }
 
 function toService(service: ServiceStatus | undefined): ServiceReading {
-  return { running: service?.state === 'Running', healthy: service?.healthy === true };
+  const startedAt = startOf(service?.events ?? []);
+  return {
+    running: service?.state === 'Running',
+    healthy: service?.healthy === true,
+    ...(startedAt === undefined ? {} : { startedAt }),
+  };
+}
+
+/** As many events as Talos keeps of a service: what a full list begins with may be anything. */
+const KEPT_EVENTS = 64;
+
+/** The last event `Running` that follows another state: each change of its health adds one more (docs/reference/talos-observed.md). */
+function startOf(events: ServiceStatus['events']): number | undefined {
+  const isStart = (at: number): boolean =>
+    at === 0 ? events.length < KEPT_EVENTS : events[at - 1]?.state !== 'Running';
+  return events.findLast(({ state }, at) => state === 'Running' && isStart(at))?.at;
 }
 
 async function readPlane(client: TalosMachine): Promise<Required<Pick<TalosReading, 'etcd' | 'apiServers'>>> {

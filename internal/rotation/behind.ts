@@ -1,5 +1,6 @@
 import { type Context, isKnown, type KnownMachine } from './context.ts';
 import { CONFIG_STAGES, configStageOf } from './observation.ts';
+import type { TargetDescriptor } from './targets/descriptor.ts';
 
 /** Whether a machine's configuration stands before the stage for any target. */
 export function isBehind(context: Context, machine: KnownMachine): boolean {
@@ -21,12 +22,18 @@ export function withoutLeftBehind(context: Context): Context {
   return { ...context, leftBehind: new Set(left.map((each) => each.name)) };
 }
 
+/** Whether it is about to be told something for which Talos restarts its kubelet. */
+export function restartsKubelet(context: Context, machine: KnownMachine): boolean {
+  return context.targets.some((target) => target.restartsKubelet && stagesBehindIn(context, machine, target) > 0);
+}
+
 function stagesBehind(context: Context, machine: KnownMachine): number {
+  return Math.max(0, ...context.targets.map((target) => stagesBehindIn(context, machine, target)));
+}
+
+function stagesBehindIn(context: Context, machine: KnownMachine, { name }: TargetDescriptor): number {
   const wanted = CONFIG_STAGES.indexOf(configStageOf(context.stage));
-  const behind = context.targets.map((target) => {
-    const standing = machine.talos.value.standing[target.name];
-    if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return 0;
-    return wanted - CONFIG_STAGES.indexOf(standing.stage);
-  });
-  return Math.max(0, ...behind);
+  const standing = machine.talos.value.standing[name];
+  if (standing.stage === 'NotConcerned' || standing.stage === 'Foreign') return 0;
+  return wanted - CONFIG_STAGES.indexOf(standing.stage);
 }

@@ -61,6 +61,8 @@ export interface EtcdReading {
 export interface ServiceReading {
   readonly running: boolean;
   readonly healthy: boolean;
+  /** When it started, by the machine's clock, ms since the epoch; absent where its events do not tell any more. */
+  readonly startedAt?: number;
 }
 
 /** Everything that one machine said over its own Talos API. */

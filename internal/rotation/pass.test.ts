@@ -49,6 +49,27 @@ describe('a pass', () => {
     });
   });
 
+  describe('has the start of a kubelet on record', () => {
+    const talos = { kubelet: { running: true, healthy: true, startedAt: Date.UTC(2026, 10, 5, 11) } };
+    const marked = (options: ObservationOptions) => {
+      const decision = decide(atStart('Dropping', { workers: 1, talos, ...options }));
+      return decision.kind === 'act' ? decision.mark?.applied?.at(-1) : decision;
+    };
+
+    it('where it restarts for what the machine is told', () => {
+      expect(marked({})).toMatchObject({ machine: 'w1', kubeletStartedAt: '2026-11-05T11:00:00.000Z' });
+    });
+
+    it('and not where it has restarted for it already, or does not for this target', () => {
+      const told = { standing: { kubernetes: { stage: 'Dropping' } }, pki: DROPPED } as const;
+      const planes = done('Dropping', 'cp1', 'cp2', 'cp3');
+
+      expect(marked({ except: { w1: told, ...planes } })).toMatchObject({ machine: 'w1', stage: 'Dropping' });
+      expect(marked({ except: { w1: told, ...planes } })).not.toHaveProperty('kubeletStartedAt');
+      expect(marked({ targets: ['talos', 'etcd'] })).not.toHaveProperty('kubeletStartedAt');
+    });
+  });
+
   describe('in Dropping, where API servers are about to refuse kubelets that were not told', () => {
     const ahead = { standing: { kubernetes: { stage: 'Dropping' } }, pki: DROPPED } as const;
 

@@ -1,5 +1,5 @@
 import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
-import { isBehind, isLeftBehind, withoutLeftBehind } from './behind.ts';
+import { isBehind, isLeftBehind, restartsKubelet, withoutLeftBehind } from './behind.ts';
 import {
   type Context,
   controlPlanes,
@@ -123,12 +123,15 @@ export function remember(
   machine: KnownMachine,
   { apiServer }: { readonly apiServer: boolean } = { apiServer: true },
 ): CaRotationStatus['applied'] {
-  const { bootId, apiServers: [apiServerInstance] = [] } = machine.talos.value;
+  const { bootId, kubelet, apiServers: [apiServerInstance] = [] } = machine.talos.value;
   const entry = {
     machine: machine.name,
     stage: context.stage,
     bootID: bootId,
     ...(apiServer && apiServerInstance !== undefined ? { apiServerInstance } : {}),
+    ...(kubelet.startedAt !== undefined && restartsKubelet(context, machine)
+      ? { kubeletStartedAt: new Date(kubelet.startedAt).toISOString() }
+      : {}),
     ...(isLeftBehind(context, machine) ? { leftBehind: true } : {}),
     appliedAt: timestamp(context),
   };

@@ -136,6 +136,41 @@ describe('a kubelet that is not back', () => {
   });
 });
 
+describe('the kubelet of a machine that was told in this boot', () => {
+  const before = { bootID: 'boot-1', kubeletStartedAt: '2026-11-05T11:00:00.000Z' };
+  const startedAt = (at: number | undefined) => ({
+    except: {
+      w1: { talos: { kubelet: { running: true, healthy: true, ...(at !== undefined && { startedAt: at }) } } },
+    },
+  });
+  const elevenOClock = Date.UTC(2026, 10, 5, 11);
+
+  it('must be another one than before: what it trusts it has read at its start', () => {
+    const status = { applied: [wasTold('w1', 'Accepting', before)] };
+
+    expect(ask('w1', { ...startedAt(elevenOClock), status })).toEqual({
+      reason: 'ProvingMachine',
+      message: 'w1: its kubelet is still the one that started at 2026-11-05T11:00:00.000Z; expected a new one',
+    });
+    expect(ask('w1', { ...startedAt(elevenOClock + 1), status })).toBeUndefined();
+  });
+
+  it('is another one after a reboot, whatever its clock says', () => {
+    const status = { applied: [wasTold('w1', 'Accepting', { ...before, bootID: 'boot-0' })] };
+
+    expect(ask('w1', { ...startedAt(elevenOClock), status })).toBeUndefined();
+  });
+
+  it('is not asked for where it does not restart, or nobody knows when it started', () => {
+    const status = { applied: [wasTold('w1', 'Accepting', { bootID: 'boot-1' })] };
+
+    expect(ask('w1', { ...startedAt(elevenOClock), status })).toBeUndefined();
+    expect(
+      ask('w1', { ...startedAt(undefined), status: { applied: [wasTold('w1', 'Accepting', before)] } }),
+    ).toBeUndefined();
+  });
+});
+
 describe('the kube-apiserver of a control plane that was told in this boot', () => {
   const inThisBoot = wasTold('cp1', 'Accepting', { bootID: 'boot-1', apiServerInstance: 'container-1-of-before' });
 

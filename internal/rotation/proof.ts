@@ -11,8 +11,8 @@ export function appliedTo(context: Context, machine: MachineObservation) {
 
 /**
  * Why a machine that carries this stage's configuration is not proved yet: its
- * resources must hold the stage's certificates, a *new* kube-apiserver must
- * answer on it where Talos restarts it, and its kubelet must be back.
+ * resources must hold the stage's certificates, a *new* kubelet must be well and
+ * a *new* kube-apiserver answer on it where Talos restarts them.
  */
 export function unproved(context: Context, machine: KnownMachine): Blocker | undefined {
   const { kubelet, configDigest, keptDigest } = machine.talos.value;
@@ -25,7 +25,21 @@ export function unproved(context: Context, machine: KnownMachine): Blocker | und
     if (found !== undefined) return proving(machine, found);
   }
   if (!kubelet.running || !kubelet.healthy) return proving(machine, 'its kubelet is not running and healthy');
+  const before = appliedTo(context, machine);
+  // What it trusts it has read at its start; its resources are there a moment before it is stopped.
+  if (isSameKubelet(machine, before)) {
+    return proving(
+      machine,
+      `its kubelet is still the one that started at ${before?.kubeletStartedAt}; expected a new one`,
+    );
+  }
   return machine.role === 'controlplane' ? apiServerUnproved(context, machine) : undefined;
+}
+
+function isSameKubelet(machine: KnownMachine, before: ReturnType<typeof appliedTo>): boolean {
+  const { bootId, kubelet } = machine.talos.value;
+  if (before?.kubeletStartedAt === undefined || kubelet.startedAt === undefined) return false;
+  return before.bootID === bootId && Date.parse(before.kubeletStartedAt) === Math.floor(kubelet.startedAt);
 }
 
 /** What the machine runs with for a target instead of what it should, or `undefined` when that is proved. */
