@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../pkg/files/index.ts';
 import { createProcesses, type ProcessIdentity } from '../store/index.ts';
 import { LabError } from './lab-error.ts';
 import { writePrivate } from './private-file.ts';
@@ -69,7 +70,7 @@ export async function claimDirectory(directory: string, now: number): Promise<Cl
   const isThere = existsSync(directory);
   if (found !== undefined) await removeFiles(directory);
   else await refuseClusters(directory, isThere);
-  await mkdir(labFolder(directory), { recursive: true, mode: 0o700 });
+  await makeFolder(labFolder(directory));
   const record: LabRecord = {
     process: createProcesses().self(),
     startedAt: new Date(now).toISOString(),

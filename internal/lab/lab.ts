@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, createSystemClock } from '../../pkg/clock/index.ts';
+import { makeFolder } from '../../pkg/files/index.ts';
 import { beginReboot, foundWorld, type SimMachine, type World } from '../simulator/index.ts';
 import { KUBERNETES_PORT, type Reserved, reserveAddresses } from './addresses.ts';
 import { type Blueprint, type BlueprintOptions, newBlueprint } from './blueprint.ts';
@@ -67,7 +67,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     const { addresses } = reserved;
     const makeBlueprint = options.blueprint ?? newBlueprint;
     const blueprint = await makeBlueprint({ ...options, addresses, now: host.now() });
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolder(directory);
     return await serve({ options, host, reserved, blueprint });
   } catch (error) {
     reserved.server.close();

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { openBundle, type SecretsBundle } from '../../pkg/bundle/index.ts';
 import { createSystemClock } from '../../pkg/clock/index.ts';
+import { makeFolder } from '../../pkg/files/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import { readAudit } from './audit.ts';
 import { createConnections } from './connections.ts';
@@ -39,7 +40,7 @@ export async function laneOn(
   const bundle = (path = join(directory, 'secrets.yaml')): Promise<SecretsBundle> => openFile(path);
   // Before anything is made: a directory that cannot be opened is said at once.
   const secrets = [await bundle()];
-  await mkdir(reports, { recursive: true, mode: 0o700 });
+  await makeFolder(reports);
   const also = options.identity === undefined ? [] : ['--identity', resolve(options.identity)];
   const ichor = createIchor({ command, directory, also });
   using connections = createConnections(directory, clock);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { chmod, link, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, link, lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { makeFolder } from '../../pkg/files/index.ts';
 
 /** What is known of a file without opening it. Symbolic links are not followed. */
 export interface FileFacts {
@@ -49,9 +50,7 @@ export function createNodeFileSystem(): StoreFileSystem {
     link,
     remove: (path) => rm(path, { force: true }),
     syncDirectory,
-    makeDirectory: async (directory) => {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-    },
+    makeDirectory: makeFolder,
     chmod,
   };
 }

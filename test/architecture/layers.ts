@@ -5,6 +5,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   api: ['api', 'zod'],
   proto: ['proto'],
   'pkg/clock': ['pkg/clock'],
+  'pkg/files': ['pkg/files'],
   'pkg/pki': ['pkg/pki', 'node-forge', '@peculiar/x509', 'reflect-metadata'],
   'pkg/bundle': ['pkg/bundle', 'pkg/pki', 'yaml', 'zod', 'age-encryption'],
   'pkg/machineconfig': ['pkg/machineconfig', 'pkg/pki', 'yaml'],

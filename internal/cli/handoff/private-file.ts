@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../../pkg/files/index.ts';
 import { fromFileSystem } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 
@@ -23,9 +24,9 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   await isPlainFileThere(path);
   const folder = dirname(path);
+  await makeFolderOf(path);
   const draft = join(folder, `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
     const file = await open(draft, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
     try {
       await file.writeFile(content);
@@ -38,6 +39,21 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   } catch (cause) {
     await rm(draft, { force: true });
     throw fromFileSystem(cause, path, { doing: 'write it', outcome: 'not-done' });
+  }
+}
+
+async function makeFolderOf(path: string): Promise<void> {
+  const folder = dirname(path);
+  try {
+    await makeFolder(folder);
+  } catch (cause) {
+    if (!isCode(cause, 'ENOENT')) throw fromFileSystem(cause, path, { doing: 'write it', outcome: 'not-done' });
+    throw new CliError(
+      'directory',
+      `${folder} cannot be made: its file system takes no folders`,
+      'Name a directory in which files can be kept. Nothing was changed.',
+      cause,
+    );
   }
 }
 

@@ -51,6 +51,21 @@ describe('ichor cluster import', () => {
     assert.equal(statSync(join(folder.path, 'home')).mode & 0o777, 0o700);
   });
 
+  it.runIf(process.platform === 'linux')('says where no directory can be made, as in /proc', async () => {
+    using folder = aFolder();
+    const material = await someMaterial();
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
+
+    const run = await runInProcess(['cluster', 'import', '--dir', '/proc/ichor', '--talosconfig', 'config'], {
+      directory: folder.path,
+      now: MADE_AT,
+      connections: machines(aConfig({ shape: 'typed', material })),
+    });
+
+    assert.notEqual(run.code, 0);
+    assert.match(run.stderr, /\/proc\/ichor cannot be made: its file system takes no folders/);
+  });
+
   it('takes a bundle as it is when it is that of the cluster', async () => {
     using source = aClusterFolder();
     using folder = aFolder();

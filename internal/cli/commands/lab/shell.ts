@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { makeFolder } from '../../../../pkg/files/index.ts';
 import { askLab, type LabStatus } from '../../../lab/index.ts';
 import type { Invocation } from '../../command.ts';
 import type { ExitName } from '../../exit-codes.ts';
@@ -34,7 +35,7 @@ export async function shell(invocation: Invocation): Promise<ExitName> {
 /** A folder with this very `ichor` in it, which may have been started as `node dist/ichor.js`; it goes with the lab. */
 async function ownProgram(directory: string, program: readonly string[]): Promise<string> {
   const folder = join(directory, 'lab', 'bin');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const words = program.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   await writeFile(join(folder, 'ichor'), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o700 });
   return folder;

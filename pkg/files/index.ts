@@ -1,0 +1,2 @@
+// Public.
+export { makeFolder } from './make-folder.ts';
