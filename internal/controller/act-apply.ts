@@ -44,7 +44,7 @@ async function bringTo(
   { stage, targets }: { readonly stage: RenderStage; readonly targets?: readonly CaTarget[] | undefined },
 ): Promise<void> {
   const changes = changesOf(actor.observed.state).filter(({ target }) => targets?.includes(target) ?? true);
-  await changeConfig(actor, machine, (before, talosVersion) => actor.render(before, changes, stage, { talosVersion }));
+  await changeConfig(actor, machine, (before, options) => actor.render(before, changes, stage, options));
 }
 
 /**
@@ -54,15 +54,13 @@ async function bringTo(
 export async function revertConfig(actor: Actor, machine: ListedMachine, to: 'Accepting' | 'Before'): Promise<void> {
   if (to === 'Accepting') return bringTo(actor, machine, { stage: 'Accepting' });
   const opposite = changesOf(actor.observed.state).map((change) => ({ ...change, old: change.new, new: change.old }));
-  return changeConfig(actor, machine, (before, talosVersion) =>
-    actor.render(before, opposite, 'Dropping', { talosVersion }),
-  );
+  return changeConfig(actor, machine, (before, options) => actor.render(before, opposite, 'Dropping', options));
 }
 
 async function changeConfig(
   actor: Actor,
   machine: ListedMachine,
-  render: (before: string, talosVersion: string) => string,
+  render: (before: string, options: RenderOptions) => string,
 ): Promise<void> {
   const seen = actor.observed.observation.machines.find((each) => each.name === machine.name);
   if (seen === undefined || !seen.talos.known)
@@ -79,7 +77,8 @@ async function changeConfig(
         `${machine.name} is in another boot than the one that was observed; nothing was sent`,
       );
     }
-    const config = rendered(() => render(before, version));
+    const where = `the configuration of ${machine.name}`;
+    const config = rendered(() => render(before, { talosVersion: version, where }));
     const deadlineMs = timeLeft(actor, machine.name);
     await client.apply({ config: Secret.of('machine-config', config), mode: 'NO_REBOOT' }, { deadlineMs });
     const after = (await client.configuration('active')).config.expose();
@@ -129,6 +128,8 @@ const LEAST_TIME_MS = 1_000;
 
 /** How a configuration is brought to a stage. */
 export type Render = typeof renderStage;
+
+type RenderOptions = Parameters<Render>[3];
 
 /** A configuration that may not be touched was not: nothing is in flight after that. */
 function rendered(render: () => string): string {

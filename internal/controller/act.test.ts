@@ -68,6 +68,16 @@ describe('telling several workers at once', () => {
     expect(await told(answers)).toBe(outcome);
   });
 
+  it('says of which machine the configuration cannot be rendered', async () => {
+    const render: Actor['render'] = (_config, _changes, _stage, { where }) => {
+      throw new Error(`${where}, line 3: no`);
+    };
+
+    await expect(
+      act({ ...anActor({ w1: 'ok' }), render }, { kind: 'apply-config', machine: 'w1', stage: 'Accepting' }),
+    ).rejects.toThrow('nothing was sent: the configuration of w1, line 3: no');
+  });
+
   it('tells those after one that refused it', async () => {
     const took: string[] = [];
     const actor = anActor({ w1: 'refused', w2: 'ok', w3: 'ok' }, 0, took);

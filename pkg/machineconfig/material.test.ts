@@ -65,6 +65,19 @@ describe('a certificate field', () => {
 });
 
 describe('a list of public keys', () => {
+  it('is refused with the place in the file, and the line of the key apart from it', () => {
+    const key = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
+    const config = aMachineConfig({ material, shape: 'typed' }).replace(
+      /(kind: KubeServiceAccountConfig\n)/,
+      `$1accepted: {publicKeys: [${JSON.stringify(key)}]}\n`,
+    );
+    const line = config.split('\n').findIndex((text) => text.startsWith('accepted: {publicKeys')) + 1;
+
+    expect(() => readMachineConfig(config, 'cp-1')).toThrow(
+      `cp-1, line ${line}, KubeServiceAccountConfig.accepted.publicKeys[0]: its text, line 1: the PUBLIC KEY block holds no public key`,
+    );
+  });
+
   it('holds nothing else', () => {
     const config = aMachineConfig({ material, shape: 'typed' }).replace(
       /(kind: KubeServiceAccountConfig\n)/,

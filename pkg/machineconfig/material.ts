@@ -73,7 +73,7 @@ export function keyFingerprintIn(access: Access, field: ScalarField, pem: string
  */
 export function publicKeysIn(access: Access, field: ScalarField, pem: string): PublicKey[] {
   const known = access.known.publicKeys.get(pem);
-  return known === undefined ? translated(access, field, () => parsePublicKeys(pem)) : [known];
+  return known === undefined ? translated(access, field, () => parsePublicKeys(pem, 'its text')) : [known];
 }
 
 /** Runs a reader of `pkg/pki` and gives its refusal the place in the configuration. */

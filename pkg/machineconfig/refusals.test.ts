@@ -178,7 +178,7 @@ describe('what is not rendered', () => {
         expect(refusal(aMachineConfig({ material: before }), talos(), version)).toEqual({
           kind: 'bad-change',
           field: undefined,
-          message: `machine configuration: "${version}" is no Talos version; expected one like v1.14.1`,
+          message: `cp-1: "${version}" is no Talos version; expected one like v1.14.1`,
         });
       },
     );

@@ -38,8 +38,8 @@ export function render(access: Access, changes: readonly Change[], stage: Render
 }
 
 function editsFor(access: Access, changes: readonly Change[], stage: RenderStage, options: RenderOptions): Edit[] {
-  const version = parseTalosVersion(options.talosVersion);
   const { where } = access.config;
+  const version = parseTalosVersion(options.talosVersion, where);
   refuseUnknownKinds(access, version);
   refuseProblems(access);
   return inRenderingOrder(access, changes).flatMap((change) => {

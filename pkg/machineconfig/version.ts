@@ -11,12 +11,13 @@ export interface TalosVersion {
 /**
  * Reads `v1.14.1`, `1.13`, `v1.15.0-alpha.0` and the like.
  *
+ * @param where the machine or file, for the error.
  * @throws {MachineConfigError} `bad-change` for anything else.
  */
-export function parseTalosVersion(text: string): TalosVersion {
+export function parseTalosVersion(text: string, where?: string): TalosVersion {
   const match = /^v?(\d+)\.(\d+)(?:[.+-].*)?$/.exec(text);
   if (match === null) {
-    throw new MachineConfigError('bad-change', `"${text}" is no Talos version; expected one like v1.14.1`);
+    throw new MachineConfigError('bad-change', `"${text}" is no Talos version; expected one like v1.14.1`, { where });
   }
   return { major: Number(match[1]), minor: Number(match[2]), text };
 }

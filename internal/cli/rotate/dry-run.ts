@@ -82,8 +82,9 @@ async function checkMachine(
     const { tag } = await client.version();
     let config = (await client.configuration('active')).config.expose();
     const results: DryRunResult[] = [];
+    const options = { talosVersion: tag.replace(/^v/, ''), where: `the configuration of ${machine.name}` };
     for (const stage of STAGES) {
-      const next = renderStage(config, changes, stage, { talosVersion: tag.replace(/^v/, '') });
+      const next = renderStage(config, changes, stage, options);
       const answer = await client.apply({ config: Secret.of('machine-config', next), mode: 'NO_REBOOT', dryRun: true });
       if (answer.mode === 'REBOOT') {
         throw new CliError(
