@@ -4,10 +4,14 @@ import { aCondition, anOperation } from '../../test/builders/rotation.ts';
 import { type KubernetesInput, observeKubernetes } from './observe-kubernetes.ts';
 
 /** What is said of a workload with a pod that was made an hour ago, where the new root CA was published ten seconds ago, at 11:59:50. */
-async function staleWith(restartedAt: string | undefined, updatedReplicas = 3) {
+async function staleWith(restartedAt: string | undefined, updatedReplicas = 3, madeAt = '2026-11-05T11:00:00Z') {
   const annotations = restartedAt === undefined ? {} : { 'kubectl.kubernetes.io/restartedAt': restartedAt };
   const db = aWorkload('db', { spec: { template: { metadata: { annotations } } }, status: { updatedReplicas } });
-  const pod = aPod('db-0', { owner: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db' } });
+  const pod = aPod('db-0', {
+    owner: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db' },
+    metadata: { creationTimestamp: madeAt },
+    status: { containerStatuses: [{ name: 'main', state: { running: { startedAt: madeAt } } }] },
+  });
   const request = async ({ path }: { readonly path: string }) =>
     path.endsWith('/statefulsets/db') ? db : { metadata: {}, items: path.endsWith('/pods') ? [pod] : [] };
   const { stalePods } = await observeKubernetes({
@@ -41,6 +45,16 @@ describe('a workload with pods that seem to be older than the new root CA', () =
     'is done where a restart of %s is over: its pods are new, and only a clock makes them old',
     async (at) => {
       expect(await staleWith(at)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['2026-11-05T12:01:49Z', [STALE]],
+    ['2026-11-05T12:01:50Z', []],
+  ])(
+    'is restarted where they were made at %s by an API server whose clock may be two minutes ahead',
+    async (at, found) => {
+      expect(await staleWith(undefined, 3, at)).toEqual(found);
     },
   );
 

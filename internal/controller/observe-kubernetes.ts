@@ -61,7 +61,7 @@ export async function observeKubernetes(input: KubernetesInput): Promise<Kuberne
       read(needs.authentication, readAuthentication),
       read(needs.rootCa && rootCa !== undefined, (client) => readRootCas(client, rootCa)),
       read(needs.stalePods && published !== undefined, (client) =>
-        // Pods tell the wall clock's time; one too many is listed rather than one too few.
+        // Pods tell the wall clock's time.
         readStale(client, operation, { at: Date.parse(published?.lastTransitionTime ?? ''), aheadMs: input.aheadMs }),
       ),
       read(needs.talosAccess, (client) => readAccess(client, talosCas)),
@@ -120,13 +120,19 @@ async function readRootCas(client: KubeClient, expected: Fingerprint | undefined
   return { total: all.length, stale: stale.map((each) => each.namespace) };
 }
 
+/**
+ * As far apart as clocks may be when a rotation begins (`clocks-agree`). Pods tell the time of an API server: by one that is
+ * ahead, those that were made just before the new root CA would be new. One too many is listed rather than one too few.
+ */
+const CLOCKS_APART_MS = 120_000;
+
 async function readStale(
   client: KubeClient,
   operation: TalosOperation,
   /** When the new root CA was published by the operation's time, and how far the wall clock is ahead of that. */
   published: { readonly at: number; readonly aheadMs: number },
 ): Promise<StaleWorkload[]> {
-  const stale = await listStalePods(client, { startedBefore: published.at + published.aheadMs });
+  const stale = await listStalePods(client, { startedBefore: published.at + published.aheadMs + CLOCKS_APART_MS });
   const asks = operation.spec.restartWorkloads === 'Rolling';
   const workloads = await Promise.all(
     stale.map(async (each): Promise<StaleWorkload | undefined> => {
