@@ -9,6 +9,7 @@ import {
   createMemory,
   createSession,
   type EngineStore,
+  kubeletsSignedBy,
   type ListedMachine,
   listMachines,
   observe,
@@ -37,6 +38,8 @@ export interface ClusterView extends Disposable {
     machines: readonly Pick<ListedMachine, 'name' | 'address' | 'role'>[],
     targets: readonly CaTarget[],
   ): Promise<readonly UnreachableEndpoint[]>;
+  /** Those of these machines whose kubelet serves a certificate of the Kubernetes CA in the bundle; for the plan. */
+  kubeletsOfCa(machines: readonly Pick<ListedMachine, 'name' | 'address'>[]): Promise<readonly string[]>;
   /** The picture on which the engine would decide about this operation, which need not be stored. */
   observe(operation: TalosOperation): Promise<Observation>;
 }
@@ -101,6 +104,10 @@ export function createClusterView({ store, connections, clock, endpoints: given 
     issueKubeconfig: (planes) =>
       firstAnswer(planes, (machine) => session.talos(machine, (client) => client.kubeconfig())),
     unreachableEndpoints: (machines, targets) => unreachableEndpoints({ connections, machines, targets }),
+    async kubeletsOfCa(machines) {
+      const { bundle } = await store.readState();
+      return kubeletsSignedBy(bundle.kubernetes.certificate, { connections, machines });
+    },
     async observe(operation) {
       return (await observe({ ports, session, identities, memory, operation })).observation;
     },

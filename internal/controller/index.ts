@@ -5,6 +5,7 @@ export { type Announcer, createAnnouncer } from './announcer.ts';
 export { createConnections } from './connections.ts';
 // Internal: for parts that look at a cluster without an operation, and for tests.
 export { createIdentities } from './identities.ts';
+export { kubeletsSignedBy } from './kubelet-serving.ts';
 export { type ListedMachine, listMachines } from './machines.ts';
 export { createMemory, observe } from './observe.ts';
 export { parseOwner } from './observe-kubernetes.ts';

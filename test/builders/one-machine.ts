@@ -165,6 +165,15 @@ export function oneMachine(bundle: SecretsBundle, clock: Clock): OneMachine {
 
   const probeTls: Connections['probeTls'] = async ({ port, credentials, trust }) => {
     if (closed.includes(port)) return { verdict: 'unreachable', detail: 'ECONNREFUSED', chain: [], tookMs: 1 };
+    if (port === 10_250) {
+      // Its kubelet was given a certificate (`rotate-server-certificates`), and asks clients for none in TLS.
+      const { certificate } = await issueLeaf(bundle.kubernetes, {
+        subject: { o: ['system:nodes'], cn: 'system:node:cp1' },
+        usages: ['server'],
+        now: clock.now(),
+      });
+      return { verdict: 'untrusted-server', detail: 'the kubelet', chain: [certificate], tookMs: 1 };
+    }
     const serves = await serving();
     const took = { detail: 'as the configuration says', chain: [serves], tookMs: 1 };
     if (!verifyChain(serves, trust, { now: clock.now(), usage: 'server' }).ok)

@@ -59,9 +59,10 @@ export async function lookAtPlan(
   const observation = await observeForPlan(view, asked, now);
   const request = withRecord(asked, observation);
   const plan = planOf(observation, settingsOf(request), measuredDurations((await store.readAudit()).entries));
-  const [{ warnings, podsToRestart }, closed] = await Promise.all([
+  const [{ warnings, podsToRestart }, closed, kubelets] = await Promise.all([
     clientsOf(view, request.targets),
     closedPorts(view, observation.machines, request),
+    kubeletsOfCa(view, observation.machines, request),
   ]);
   const value = {
     ...plan,
@@ -71,6 +72,7 @@ export async function lookAtPlan(
       ...plan.warnings,
       ...closed,
       ...warnings,
+      ...kubelets,
     ],
     podsToRestart,
   };
@@ -117,6 +119,24 @@ function settleWarning({ settleMs }: RotateRequest): string[] {
   if (settleMs === undefined) return [];
   return [
     `For rehearsals only: settles are ${settleMs / 1000} s instead of 120 s (--settle). Extension API servers may not have read the new aggregator CA by then, and an API server that starts late may undo the reset of extension-apiserver-authentication unseen.`,
+  ];
+}
+
+/** As many machines as a warning names. */
+const NAMED = 5;
+
+/** Kubelets with a serving certificate of the Kubernetes CA keep it until they drop that CA; pods trust the new one alone before. */
+async function kubeletsOfCa(
+  view: ClusterView,
+  machines: Observation['machines'],
+  { targets }: RotateRequest,
+): Promise<string[]> {
+  if (!targets.includes('kubernetes')) return [];
+  const found = await view.kubeletsOfCa(machines.filter(({ talos }) => talos.known));
+  if (found.length === 0) return [];
+  const names = `${found.slice(0, NAMED).join(', ')}${found.length > NAMED ? ` and ${found.length - NAMED} more` : ''}`;
+  return [
+    `Kubelets serve certificates of the Kubernetes CA (rotate-server-certificates): ${names}. From Issuing, when kube-root-ca.crt is the new CA, until a machine has dropped the old one, programs that verify kubelets with it (metrics-server) refuse them. In Dropping each kubelet asks for a new one, and whoever approves that must be running.`,
   ];
 }
 

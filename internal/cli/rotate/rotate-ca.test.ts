@@ -235,6 +235,18 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.equal((await store.listOperations())[0]?.spec.unreachableEndpoints, 'Report');
   });
 
+  it('says in the plan whose kubelets programs will refuse between Issuing and Dropping', async () => {
+    using folder = aClusterFolder();
+    const { run } = await aCluster(folder);
+    const warned = 'Kubelets serve certificates of the Kubernetes CA (rotate-server-certificates): cp1. From Issuing';
+
+    const kubernetes = await run(['cluster', 'rotate-ca', '--ca', 'kubernetes'], { answers: [false] });
+    const talos = await run(ROTATE, { answers: [false] });
+
+    assert.ok(kubernetes.stdout.includes(warned), kubernetes.stdout + kubernetes.stderr);
+    assert.equal(talos.stdout.includes('rotate-server-certificates'), false);
+  });
+
   it('has the machine check every stage in a dry run, and leaves no trace', async () => {
     using folder = aClusterFolder();
     const { run, machine } = await aCluster(folder);
