@@ -89,3 +89,41 @@ describe('pods that are still to be moved', () => {
     expect((await observeKubernetes(input)).draining).toEqual({ known: true, value: [{ pod: 'default/before' }] });
   });
 });
+
+describe('control plane pods', () => {
+  it('are asked for by their label, and not with the thousands of others beside them', async () => {
+    const asked: unknown[] = [];
+    const pod = (app: string, status: 'True' | 'False') =>
+      aPod(`${app}-cp1`, {
+        metadata: { labels: { 'k8s-app': app } },
+        status: { conditions: [{ type: 'Ready', status }] },
+      });
+    const request = async ({ path, query }: { readonly path: string; readonly query: object }) => {
+      asked.push([path, query]);
+      return { metadata: {}, items: [pod('kube-scheduler', 'False'), pod('kube-apiserver', 'True')] };
+    };
+    const input = {
+      session: { kube: async (_machine: unknown, work: (client: object) => unknown) => work({ request }) },
+      ask: [{ name: 'cp1', address: '10.0.0.1' }],
+      machines: ['cp1'],
+      needs: { controlPlanePods: true },
+      operation: anOperation(),
+      aheadMs: 0,
+      rootCa: undefined,
+      talosCas: [],
+    } as unknown as KubernetesInput;
+
+    expect((await observeKubernetes(input)).unreadyControlPlanePods).toEqual({
+      known: true,
+      value: ['kube-scheduler-cp1'],
+    });
+    expect(asked).toEqual([
+      [
+        '/api/v1/namespaces/kube-system/pods',
+        expect.objectContaining({
+          labelSelector: 'k8s-app in (kube-apiserver,kube-controller-manager,kube-scheduler)',
+        }),
+      ],
+    ]);
+  });
+});

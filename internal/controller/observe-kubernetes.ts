@@ -210,7 +210,9 @@ async function readDraining(client: KubeClient, node: string, { session, operati
 }
 
 async function readUnready(client: KubeClient): Promise<string[]> {
-  const pods = await listPods(client, { namespace: 'kube-system' });
+  // DaemonSets alone have thousands of pods there, and this is read in every look.
+  const labelSelector = `k8s-app in (${[...CONTROL_PLANE_APPS].join(',')})`;
+  const pods = await listPods(client, { namespace: 'kube-system', labelSelector });
   return pods
     .filter(isControlPlanePod)
     .filter((pod) => !isReady(pod))

@@ -19,13 +19,18 @@ export async function podsOnNode(
   return items;
 }
 
-/** Every pod of the cluster, or of one namespace. */
-export async function listPods(
-  client: KubeClient,
-  options: CallOptions & { readonly namespace?: string | undefined } = {},
-): Promise<readonly PodObject[]> {
-  const { namespace, ...call } = options;
+/** Which pods are listed; those of the whole cluster unless said. */
+export interface PodQuery extends CallOptions {
+  readonly namespace?: string | undefined;
+  /** As kubectl writes it: `app in (web, db)`. */
+  readonly labelSelector?: string | undefined;
+}
+
+/** Every pod of the cluster, or some. */
+export async function listPods(client: KubeClient, options: PodQuery = {}): Promise<readonly PodObject[]> {
+  const { namespace, labelSelector, ...call } = options;
   const { items } = await listAll<PodObject>(client, {
+    query: { labelSelector },
     path: namespace === undefined ? PODS : pathOf('api', 'v1', 'namespaces', namespace, 'pods'),
     doing: namespace === undefined ? 'list all pods' : `list the pods of ${namespace}`,
     ...call,
