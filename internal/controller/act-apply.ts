@@ -78,7 +78,8 @@ async function changeConfig(
       );
     }
     const where = `the configuration of ${machine.name}`;
-    const config = rendered(() => render(before, { talosVersion: version, where }));
+    const options = { talosVersion: version, where };
+    const config = rendered(() => render(before, options));
     const deadlineMs = timeLeft(actor, machine.name);
     await client.apply({ config: Secret.of('machine-config', config), mode: 'NO_REBOOT' }, { deadlineMs });
     const after = (await client.configuration('active')).config.expose();

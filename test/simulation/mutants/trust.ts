@@ -77,8 +77,8 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/act-apply.ts',
-        'const config = rendered(() => render(before, version));',
-        "const config = rendered(() => render(before, version)).replace(/^ *# kept by hand.*\\n/m, '');",
+        'const config = rendered(() => render(before, options));',
+        "const config = rendered(() => render(before, options)).replace(/^ *# kept by hand.*\\n/m, '');",
       ),
     ],
     scenarios: [brisk('1+0', ['talos'])],
@@ -89,8 +89,8 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/act-apply.ts',
-        'const config = rendered(() => render(before, version));',
-        "const config = rendered(() => render(before, version)).replace(/^( *)key: \"\"$/m, (_, pad: string) => pad + 'key: ' + Buffer.from(changesOf(actor.observed.state)[0]?.new.key.expose() ?? '').toString('base64'));",
+        'const config = rendered(() => render(before, options));',
+        "const config = rendered(() => render(before, options)).replace(/^( *)key: \"\"$/m, (_, pad: string) => pad + 'key: ' + Buffer.from(changesOf(actor.observed.state)[0]?.new.key.expose() ?? '').toString('base64'));",
       ),
     ],
     scenarios: [brisk('1+1', ['talos'])],
@@ -113,8 +113,8 @@ export const TRUST_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/act-apply.ts',
-        'actor.render(before, changes, stage, { talosVersion })',
-        "actor.render(before, changes, 'Dropping', { talosVersion })",
+        'actor.render(before, changes, stage, options)',
+        "actor.render(before, changes, 'Dropping', options)",
       ),
     ],
     scenarios: [brisk('3+0', ['etcd']), brisk('3+1', ['talos'])],
