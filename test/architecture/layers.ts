@@ -54,7 +54,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'yaml',
   ],
   'internal/cli/commands/lab': ['internal', 'api', 'pkg', 'commander', 'yaml'],
-  cmd: ['internal', 'api', 'pkg', 'reflect-metadata'],
+  cmd: ['cmd', 'internal', 'api', 'pkg', 'reflect-metadata'],
   test: ['test', 'internal', 'api', 'pkg', 'proto', 'cmd', '*'],
 };
 
