@@ -5,6 +5,7 @@ export {
   explainStage,
   type OpenMachineConfig,
   openMachineConfig,
+  readApiServerPort,
   readMachineConfig,
   renderStage,
   stageOf,

@@ -1,4 +1,5 @@
 import { type Access, accessOf } from './access.ts';
+import { apiServerPortOf } from './api-server-port.ts';
 import { knownOf } from './known.ts';
 import type { Change, DriftItem, RenderStage, StageName, Standing } from './model.ts';
 import { type RenderOptions, render } from './render.ts';
@@ -43,6 +44,16 @@ export function openMachineConfig(config: string, where?: string): OpenMachineCo
  */
 export function readMachineConfig(config: string, where?: string): MachineConfigView {
   return viewOf(accessOf(config, where));
+}
+
+/**
+ * The port of kube-apiserver alone, for who must find it first: what else is broken in
+ * the configuration is no reason not to.
+ *
+ * @throws {MachineConfigError} for text that is no machine configuration; `bad-value` for what is no port.
+ */
+export function readApiServerPort(config: string, where?: string): number {
+  return apiServerPortOf(accessOf(config, where));
 }
 
 /**

@@ -73,6 +73,7 @@ describe('the view of a control plane', () => {
         accepted: [],
         issuerUrl: 'https://10.0.0.9:6443',
       },
+      apiServerPort: 6443,
       ...IDENTITY,
       problems: [],
     });
@@ -240,6 +241,7 @@ describe('the view of a worker', () => {
       etcd: undefined,
       encryption: undefined,
       serviceAccount: undefined,
+      apiServerPort: undefined,
       ...IDENTITY,
       problems: [],
     });

@@ -1,5 +1,6 @@
 import type { Certificate, Fingerprint } from '../pki/index.ts';
 import type { Access } from './access.ts';
+import { apiServerPortOf } from './api-server-port.ts';
 import type { CaHome } from './ca-home.ts';
 import { readEncryption } from './encryption-rules.ts';
 import { type ConfigProblem, firstTypedKind, problemsOf } from './problems.ts';
@@ -62,13 +63,15 @@ export interface MachineConfigView {
   readonly minimumTalos: 'v1.14' | undefined;
   readonly talos: CaView;
   readonly kubernetes: CaView;
-  /** Control planes only, as the four below. */
+  /** Control planes only, as the five below. */
   readonly aggregator: CaView | undefined;
   readonly etcd: EtcdView | undefined;
   readonly encryption:
     | { readonly shape: 'legacy' | 'typed'; readonly rules: readonly EncryptionRuleView[] }
     | undefined;
   readonly serviceAccount: ServiceAccountView | undefined;
+  /** Where kube-apiserver listens: see {@link apiServerPortOf}. */
+  readonly apiServerPort: number | undefined;
   readonly clusterName: string | undefined;
   readonly endpoint: string | undefined;
   readonly clusterId: string | undefined;
@@ -106,6 +109,7 @@ export function viewOf(access: Access): MachineConfigView {
             })),
           },
     serviceAccount: serviceAccountView(access),
+    apiServerPort: roleOf(access) === 'controlplane' ? apiServerPortOf(access) : undefined,
     ...identityOf(access),
     problems: problemsOf(access),
   };

@@ -32,7 +32,7 @@ export interface ParsedMachineConfig extends SourceText {
 const INTEREST: Interest = {
   whole: new Set([
     ...['version', 'apiVersion', 'kind', 'name', 'issuingCA', 'acceptedCAs', 'issuer', 'accepted', 'config'],
-    ...['clusterName', 'endpoint', 'clusterID'],
+    ...['clusterName', 'endpoint', 'clusterID', 'apiPort'],
   ]),
   partial: new Map([
     ['machine', new Set(['type', 'ca', 'acceptedCAs'])],
