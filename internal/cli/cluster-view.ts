@@ -11,6 +11,7 @@ import {
   type EngineStore,
   kubeletsSignedBy,
   type ListedMachine,
+  type Located,
   listMachines,
   observe,
   type Session,
@@ -35,7 +36,7 @@ export interface ClusterView extends Disposable {
   issueKubeconfig(planes: readonly ListedMachine[]): Promise<KubeconfigText>;
   /** Where old credentials could not be tried from this host, with why; for the plan. */
   unreachableEndpoints(
-    machines: readonly Pick<ListedMachine, 'name' | 'address' | 'role'>[],
+    machines: readonly Located[],
     targets: readonly CaTarget[],
   ): Promise<readonly UnreachableEndpoint[]>;
   /** Those of these machines whose kubelet serves a certificate of the Kubernetes CA in the bundle; for the plan. */

@@ -37,6 +37,7 @@ async function setUp(): Promise<Setup> {
     talos: ({ name }: { name: string }) => ({
       name,
       kubeconfig: async () => Secret.of('kubeconfig', name),
+      configuration: async () => ({ config: Secret.of('machine-config', 'version: v1alpha1\n'), version: 1n }),
       use() {},
       reconnect() {},
       close() {},

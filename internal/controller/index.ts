@@ -10,7 +10,7 @@ export { type ListedMachine, listMachines } from './machines.ts';
 export { createMemory, observe } from './observe.ts';
 export { parseOwner } from './observe-kubernetes.ts';
 export { runningApiServers } from './observe-machine.ts';
-export { type UnreachableEndpoint, unreachableEndpoints } from './observe-refusals.ts';
+export { type Located, locate, type UnreachableEndpoint, unreachableEndpoints } from './observe-refusals.ts';
 export type {
   AuditEntry,
   ClusterState,

@@ -43,6 +43,7 @@ async function lookAt(
   inputs: object = {},
 ) {
   const asked: string[] = [];
+  const ports: number[] = [];
   let isNew = false;
   const client = {
     version: async () => ({ tag: 'v1.14.1' }),
@@ -74,6 +75,7 @@ async function lookAt(
     session: {
       talos: (_machine: unknown, work: (machine: unknown) => unknown) =>
         talos === 'answers' ? work(client) : Promise.reject(away),
+      listensOn: (_machine: unknown, port: number) => ports.push(port),
       kube: (_machine: unknown, work: (kube: unknown) => unknown) => work({ request }),
     },
     state: { bundle: (await aBundleDocument()).bundle, previous: undefined, record: undefined },
@@ -81,6 +83,7 @@ async function lookAt(
     configs: {
       read: () => ({
         digest: 'd',
+        apiServerPort: 7443,
         standing: Object.fromEntries(CA_TARGETS.map((each) => [each, { stage: 'Before' }])),
       }),
     },
@@ -89,7 +92,7 @@ async function lookAt(
     now: 0,
     ...inputs,
   } as unknown as MachineInput;
-  return { asked, seen: await observeMachine(input) };
+  return { asked, ports, seen: await observeMachine(input) };
 }
 
 describe('one look at a control plane', () => {
@@ -119,11 +122,31 @@ describe('one look at a control plane', () => {
     expect(seen.apiServer).toEqual({ known: true, value: { ready: false, message: 'failing: etcd' } });
   });
 
+  it('reaches its kube-apiserver where its configuration says', async () => {
+    const { seen, ports } = await lookAt('answers');
+
+    expect(seen.talos.known && seen.talos.value.apiServerPort).toBe(7443);
+    expect(ports).toEqual([7443]);
+  });
+
   it('does not wait for the kube-apiserver of a machine whose Talos API does not answer', async () => {
-    const { seen, asked } = await lookAt('is away');
+    const { seen, asked, ports } = await lookAt('is away');
 
     expect(seen.apiServer).toEqual({ known: false, why: 'unreachable', message: 'unreachable: Version on cp1: gone' });
     expect(asked).toEqual([]);
+    expect(ports).toEqual([]);
+  });
+
+  it('knows nothing of one whose configuration cannot be read, and asks no port', async () => {
+    const { seen, asked, ports } = await lookAt('answers', {
+      configuration: async () => {
+        throw new Error('the configuration of cp1, line 4: expected a port');
+      },
+    });
+    const unknown = { known: false, why: 'failed', message: 'the configuration of cp1, line 4: expected a port' };
+
+    expect([seen.talos, seen.apiServer]).toEqual([unknown, unknown]);
+    expect([asked, ports]).toEqual([[], []]);
   });
 });
 

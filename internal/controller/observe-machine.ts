@@ -49,6 +49,7 @@ export async function observeMachine(input: MachineInput): Promise<MachineObserv
   // At once: a Talos API that is slow would make its Lease older than it was when it was read.
   const node = machine.node === undefined ? undefined : toNode(machine.node, input);
   const talos = await readingOf(() => session.talos(machine, (client) => readTalos(client, input)));
+  if (talos.known && talos.value.apiServerPort !== undefined) session.listensOn(machine, talos.value.apiServerPort);
   return {
     name: machine.name,
     address: machine.address,
@@ -98,7 +99,8 @@ async function readTalos(
     isPlane ? readPlane(client) : undefined,
   ]);
   const text = active.config.expose();
-  const { digest, standing, unfit } = configs.read(text, { state, replaced }, `the configuration of ${machine.name}`);
+  const read = configs.read(text, { state, replaced }, `the configuration of ${machine.name}`);
+  const { digest, standing, unfit, apiServerPort } = read;
   return {
     version: version.tag.replace(/^v/, ''),
     bootId,
@@ -106,6 +108,7 @@ async function readTalos(
     ...(kept === undefined ? {} : { keptDigest: kept === text ? digest : digestOf(kept) }),
     standing,
     ...(unfit === undefined ? {} : { unfit }),
+    ...(apiServerPort === undefined ? {} : { apiServerPort }),
     pki,
     kubelet: toService(services.find((service) => service.id === 'kubelet')),
     ...(plane === undefined

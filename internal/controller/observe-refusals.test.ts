@@ -129,3 +129,47 @@ describe('what Kubernetes answers to an old credential', () => {
     });
   });
 });
+
+describe('where old credentials for the Kubernetes API are tried', () => {
+  async function tried(apiServerPort: number | undefined) {
+    const { bundle } = await aBundleDocument();
+    const [ca, next] = [await aCa('kubernetes'), await aCa('kubernetes')];
+    const asked: number[] = [];
+    const probeHttps = async ({ port }: { readonly port: number }) => {
+      asked.push(port);
+      return { kind: 'answered', status: 401 };
+    };
+    const proofs = await observeRefusals({
+      connections: { probeHttps },
+      clock: { now: () => MADE_AT },
+      state: {
+        bundle: { ...bundle, kubernetes: next },
+        previous: { ...bundle, kubernetes: ca },
+        record: { targets: { kubernetes: next } },
+      },
+      machines: [{ name: 'cp1', address: '10.0.0.1', role: 'controlplane', apiServerPort }],
+      issueLeaf: async () => ca,
+    } as unknown as RefusalInput);
+    return { asked, said: proofs.map(({ what, outcome, message }) => `${what}: ${outcome}: ${message}`) };
+  }
+
+  it('is where the configuration of the machine has its API server', async () => {
+    expect(await tried(7443)).toEqual({
+      asked: [7443, 10_250],
+      said: [
+        'old client certificate at kube-apiserver of cp1 (10.0.0.1:7443): refused: HTTP 401',
+        'old client certificate at kubelet of cp1 (10.0.0.1:10250): refused: HTTP 401',
+      ],
+    });
+  });
+
+  it('is nowhere while that configuration was not read: the answer of another port proves nothing', async () => {
+    expect(await tried(undefined)).toEqual({
+      asked: [10_250],
+      said: [
+        'old client certificate at kube-apiserver of cp1 (10.0.0.1): unknown: its configuration could not be read, so the port is not known',
+        'old client certificate at kubelet of cp1 (10.0.0.1:10250): refused: HTTP 401',
+      ],
+    });
+  });
+});

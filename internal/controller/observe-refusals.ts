@@ -9,7 +9,7 @@ import {
   talosAdminProfile,
 } from '../../pkg/pki/index.ts';
 import type { TlsProbe } from '../../pkg/talos/index.ts';
-import type { RefusalProof } from '../rotation/observation.ts';
+import type { MachineObservation, RefusalProof } from '../rotation/observation.ts';
 import type { IssueLeaf } from './identities.ts';
 import type { ListedMachine } from './machines.ts';
 import { type CaChange, changesOf } from './material.ts';
@@ -20,7 +20,7 @@ export interface RefusalInput {
   readonly connections: Connections;
   readonly clock: Clock;
   readonly state: ClusterState;
-  readonly machines: readonly ListedMachine[];
+  readonly machines: readonly Located[];
   readonly issueLeaf: IssueLeaf;
 }
 
@@ -30,17 +30,23 @@ interface Attempt {
   readonly clock: Pick<Clock, 'now'>;
   readonly change: CaChange;
   readonly old: CertificateAndKey;
-  readonly endpoint: Endpoint;
-  readonly machine: ListedMachine;
+  readonly place: Place;
 }
 
 /** What listens on a port of every machine, or of every control plane, and how it must refuse. */
 interface Endpoint {
   readonly what: string;
   readonly on: 'all' | 'controlplane';
-  readonly port: number;
+  /** `configured`: that of kube-apiserver in the machine's configuration. */
+  readonly port: number | 'configured';
   readonly alpn: readonly string[];
   readonly trial: (attempt: Attempt) => Promise<RefusalProof>;
+}
+
+/** An endpoint of one machine. */
+interface Place extends Pick<Endpoint, 'what' | 'alpn'> {
+  readonly port: number;
+  readonly machine: Located;
 }
 
 /** Where a certificate of the old CA must be refused, per target. */
@@ -70,21 +76,47 @@ async function tryEverywhere(input: RefusalInput, change: CaChange): Promise<Ref
   });
   const { connections, clock } = input;
   const runs = trials.where.flatMap((endpoint) =>
-    machinesWith(endpoint, input.machines).map((machine) =>
-      endpoint.trial({ connections, clock, change, old, endpoint, machine }),
-    ),
+    machinesWith(endpoint, input.machines).map(async (machine) => {
+      const place = placeOn(endpoint, machine);
+      return place === undefined
+        ? unlocated(endpoint, machine)
+        : endpoint.trial({ connections, clock, change, old, place });
+    }),
   );
   return Promise.all(runs);
+}
+
+/** At the usual port something else may listen, and its answer would prove nothing. */
+function unlocated({ what }: Endpoint, { name, address }: Located): RefusalProof {
+  return {
+    what: `old client certificate at ${what} of ${name} (${address})`,
+    outcome: 'unknown',
+    message: 'its configuration could not be read, so the port is not known',
+  };
 }
 
 function machinesWith<M extends Located>({ on }: Endpoint, machines: readonly M[]): readonly M[] {
   return machines.filter((machine) => on === 'all' || machine.role === 'controlplane');
 }
 
-/** Which machine, and where. */
-type Located = Pick<ListedMachine, 'name' | 'address' | 'role'>;
+/** Where the endpoint is on this machine; undefined where its configuration was not read. */
+function placeOn({ what, alpn, port: given }: Endpoint, machine: Located): Place | undefined {
+  const port = given === 'configured' ? machine.apiServerPort : given;
+  return port === undefined ? undefined : { what, alpn, port, machine };
+}
 
-/** What the reachability of endpoints is asked with. */
+/** Which machine, and where. */
+export interface Located extends Pick<ListedMachine, 'name' | 'address' | 'role'> {
+  /** Where its kube-apiserver listens; undefined where its configuration was not read. */
+  readonly apiServerPort: number | undefined;
+}
+
+/** Where a machine is, as far as it was seen. */
+export function locate({ name, address, role, talos }: MachineObservation): Located {
+  return { name, address, role, apiServerPort: talos.known ? talos.value.apiServerPort : undefined };
+}
+
+/** What the reachability of endpoints is asked with; a machine whose configuration was not read is not asked on the port that it sets. */
 export interface ReachabilityInput {
   readonly connections: Connections;
   readonly machines: readonly Located[];
@@ -111,16 +143,16 @@ export async function unreachableEndpoints({
   const asked = new Map<string, Promise<UnreachableEndpoint | undefined>>();
   for (const endpoint of targets.flatMap((target) => TRIALS[target].where)) {
     for (const machine of machinesWith(endpoint, machines)) {
+      const place = placeOn(endpoint, machine);
+      if (place === undefined) continue;
       const { address: host } = machine;
-      const { port, alpn } = endpoint;
+      const { port, alpn } = place;
       // Two targets may ask at the same port.
       if (asked.has(`${host} ${port}`)) continue;
       const probe = connections.probeTls({ host, port, alpn, trust: [] });
       asked.set(
         `${host} ${port}`,
-        probe.then((found) =>
-          isUnreachable(found) ? { port, text: `${placeOf(endpoint, machine)}: ${found.detail}` } : undefined,
-        ),
+        probe.then((found) => (isUnreachable(found) ? { port, text: `${textOf(place)}: ${found.detail}` } : undefined)),
       );
     }
   }
@@ -133,7 +165,7 @@ function isUnreachable({ verdict, chain }: TlsProbe): boolean {
   return verdict === 'unreachable' || (verdict === 'timeout' && chain.length === 0);
 }
 
-function placeOf({ what, port }: Endpoint, { name, address }: Located): string {
+function textOf({ what, port, machine: { name, address } }: Place): string {
   return `${what} of ${name} (${address}:${port})`;
 }
 
@@ -151,7 +183,7 @@ const TRIALS: Readonly<Record<CaTarget, Trials>> = {
       {
         what: 'kube-apiserver',
         on: 'controlplane',
-        port: 6443,
+        port: 'configured',
         alpn: [],
         trial: requestRefused('/api/v1/namespaces/default'),
       },
@@ -173,7 +205,7 @@ const TRIALS: Readonly<Record<CaTarget, Trials>> = {
       {
         what: 'kube-apiserver as front proxy',
         on: 'controlplane',
-        port: 6443,
+        port: 'configured',
         alpn: [],
         trial: requestRefused('/api/v1/namespaces/default', {
           'X-Remote-User': 'ichor-probe',
@@ -186,29 +218,30 @@ const TRIALS: Readonly<Record<CaTarget, Trials>> = {
 
 /** The server must refuse the old client certificate in TLS. */
 async function clientRefused(attempt: Attempt): Promise<RefusalProof> {
-  const { connections, change, old, endpoint, machine } = attempt;
-  const { port, alpn } = endpoint;
+  const { connections, change, old, place } = attempt;
+  const { port, alpn, machine } = place;
   const trust = [change.new.certificate];
   const outcome = await connections.probeTls({ host: machine.address, port, trust, credentials: old, alpn });
-  const what = `old client certificate at ${placeOf(endpoint, machine)}`;
+  const what = `old client certificate at ${textOf(place)}`;
   return proofOf(attempt, { what, outcome, refusal: 'untrusted-client' });
 }
 
 /** We must refuse the server when we trust the old CA alone: it serves nothing of the old one. */
 async function serverRefused(attempt: Attempt): Promise<RefusalProof> {
-  const { connections, change, endpoint, machine } = attempt;
-  const { port, alpn } = endpoint;
+  const { connections, change, place } = attempt;
+  const { port, alpn, machine } = place;
   const outcome = await connections.probeTls({ host: machine.address, port, trust: [change.old.certificate], alpn });
-  const what = `trust in the old CA alone at ${placeOf(endpoint, machine)}`;
+  const what = `trust in the old CA alone at ${textOf(place)}`;
   return proofOf(attempt, { what, outcome, refusal: 'untrusted-server' });
 }
 
 /** The server must answer 401 to the old client certificate, or refuse it in TLS. */
 function requestRefused(path: string, headers: Readonly<Record<string, string>> = {}) {
-  return async ({ connections, old, endpoint, machine }: Attempt): Promise<RefusalProof> => {
+  return async ({ connections, old, place }: Attempt): Promise<RefusalProof> => {
+    const { port, machine } = place;
     const { address } = machine;
-    const outcome = await connections.probeHttps({ address, port: endpoint.port, path, credentials: old, headers });
-    const what = `old client certificate at ${placeOf(endpoint, machine)}`;
+    const outcome = await connections.probeHttps({ address, port, path, credentials: old, headers });
+    const what = `old client certificate at ${textOf(place)}`;
     if (outcome.kind === 'unreachable') return { what, outcome: 'unreachable', message: outcome.message };
     if (outcome.kind === 'failed') return { what, outcome: 'unknown', message: outcome.message };
     if (outcome.kind === 'untrusted-client') return { what, outcome: 'refused', message: outcome.message };

@@ -10,7 +10,7 @@ import { type ListedMachine, listMachines } from './machines.ts';
 import { changesOf, observeStore, ownersOf } from './material.ts';
 import { observeKubernetes } from './observe-kubernetes.ts';
 import { observeMachine, signedBy } from './observe-machine.ts';
-import { observeRefusals } from './observe-refusals.ts';
+import { locate, observeRefusals } from './observe-refusals.ts';
 import { createOperationTime, type OperationTime } from './operation-time.ts';
 import type { ClusterState, Ports } from './ports.ts';
 import type { Session } from './session.ts';
@@ -113,7 +113,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
           connections: ports.connections,
           clock: ports.clock,
           state,
-          machines: list.machines,
+          machines: machines.map(locate),
           issueLeaf: input.identities.issue,
         })
       : undefined;

@@ -24,11 +24,25 @@ const asksForPatience = (retryAfterMs: number | undefined): KubeError =>
 function aSession(answers: Record<string, KubeError | undefined>) {
   const clock = createManualClock();
   const asked: Record<string, number> = { cp1: 0, cp2: 0 };
+  const configs: Record<string, string> = {};
+  const seen: string[] = [];
   const connections = {
-    talos: () => ({ kubeconfig: async () => Secret.of('kubeconfig', 'any'), close() {}, reconnect() {} }),
-    kube: () => ({ close() {} }) as KubeClient,
+    talos: ({ name }: MachineRef) => ({
+      kubeconfig: async () => Secret.of('kubeconfig', 'any'),
+      configuration: async (which: string) => {
+        seen.push(`read the ${which} configuration of ${name}`);
+        return { config: Secret.of('machine-config', configs[name] ?? 'version: v1alpha1'), version: 1n };
+      },
+      close() {},
+      reconnect() {},
+    }),
+    kube({ server }: { server: string }) {
+      seen.push(`open ${server}`);
+      return { close: () => void seen.push(`close ${server}`) } as KubeClient;
+    },
   } as unknown as Connections;
-  const session = createSession({ connections, clock }, (async () => ({})) as unknown as ReadKubeconfig);
+  const readKubeconfig = (async (_text: string, options: unknown) => options) as unknown as ReadKubeconfig;
+  const session = createSession({ connections, clock }, readKubeconfig);
   session.use([{}] as unknown as Parameters<Session['use']>[0]);
   const ask = (machine: MachineRef): Promise<string> =>
     session
@@ -39,7 +53,7 @@ function aSession(answers: Record<string, KubeError | undefined>) {
         return 'answered';
       })
       .catch((error: KubeError) => `${error.outcome}: ${error.message}`);
-  return { clock, asked, ask, session };
+  return { clock, asked, ask, session, configs, seen };
 }
 
 describe('an API server that asks for patience', () => {
@@ -90,5 +104,58 @@ describe('an API server that asks for patience', () => {
     await ask(CP1);
 
     expect(asked.cp1).toBe(2);
+  });
+});
+
+describe('where an API server is reached', () => {
+  const onPort = (port: string): string =>
+    `version: v1alpha1\ncluster:\n  controlPlane:\n    localAPIServerPort: ${port}\n`;
+
+  it('is read from the configuration that the machine runs, once', async () => {
+    const { ask, configs, seen } = aSession({});
+    configs.cp1 = onPort('7443');
+
+    await ask(CP1);
+    await ask(CP1);
+    await ask(CP2);
+
+    expect(seen).toEqual([
+      'read the active configuration of cp1',
+      'open https://10.0.0.1:7443',
+      'read the active configuration of cp2',
+      'open https://10.0.0.2:6443',
+    ]);
+  });
+
+  it('is nowhere while that says no port', async () => {
+    const { ask, configs, seen } = aSession({});
+    configs.cp1 = onPort('https');
+
+    expect(await ask(CP1)).toContain(
+      'the configuration of cp1, line 4, cluster.controlPlane.localAPIServerPort: expected a port',
+    );
+    expect(seen).toEqual(['read the active configuration of cp1']);
+  });
+
+  it('is not asked of the machine where somebody has said it', async () => {
+    const { ask, session, seen } = aSession({});
+    session.listensOn(CP1, 7443);
+
+    await ask(CP1);
+
+    expect(seen).toEqual(['open https://10.0.0.1:7443']);
+  });
+
+  it('follows what is said, and stays while nothing else is', async () => {
+    const { ask, session, seen } = aSession({});
+    session.listensOn(CP1, 6443);
+    await ask(CP1);
+    session.listensOn(CP1, 6443);
+    await ask(CP1);
+
+    session.listensOn(CP1, 7443);
+    await ask(CP1);
+
+    expect(seen).toEqual(['open https://10.0.0.1:6443', 'close https://10.0.0.1:6443', 'open https://10.0.0.1:7443']);
   });
 });

@@ -1,4 +1,5 @@
 import { fromKubeconfig, isKubeError, type KubeClient, KubeError } from '../../pkg/kube/index.ts';
+import { readApiServerPort } from '../../pkg/machineconfig/index.ts';
 import { type Identity, isTalosError, type TalosMachine } from '../../pkg/talos/index.ts';
 import type { Ports } from './ports.ts';
 
@@ -21,6 +22,11 @@ export interface Session {
    * that answered with Retry-After (429 under load, 503 while it starts or stops) is not asked before that time.
    */
   kube<T>(machine: MachineRef, work: (client: KubeClient) => Promise<T>): Promise<T>;
+  /**
+   * Says where the API server of a machine listens, as its configuration has it now: it is reached there from now on.
+   * Where nobody has said it yet, `kube` reads it from the machine.
+   */
+  listensOn(machine: MachineRef, port: number): void;
   /** The identities to try, in order; clients change to them with their next call. */
   use(identities: readonly Identity[]): void;
   /** Forgets everything about a machine, as after a reboot. */
@@ -55,6 +61,7 @@ export function createSession(
 ): Session {
   const machines = new Map<string, TalosEntry>();
   const servers = new Map<string, KubeClient>();
+  const listening = new Map<string, number>();
   const patience = new Map<string, Patience>();
   const drainHeld = new Map<string, string>();
   let identities: readonly Identity[] = [];
@@ -94,13 +101,21 @@ export function createSession(
     const known = servers.get(machine.address);
     if (known !== undefined) return known;
     const text = await talos(machine, (client) => client.kubeconfig());
+    const port = listening.get(machine.address) ?? (await readPort(machine));
     const options = await readKubeconfig(text.expose(), {
-      server: `https://${hostOf(machine.address)}:6443`,
+      server: `https://${hostOf(machine.address)}:${port}`,
       where: `the kubeconfig of ${machine.name}`,
     });
     const client = ports.connections.kube({ ...options, clock: ports.clock });
     servers.set(machine.address, client);
     return client;
+  }
+
+  async function readPort(machine: MachineRef): Promise<number> {
+    const { config } = await talos(machine, (client) => client.configuration('active'));
+    const port = readApiServerPort(config.expose(), `the configuration of ${machine.name}`);
+    listening.set(machine.address, port);
+    return port;
   }
 
   function closeKube(machine: MachineRef): void {
@@ -146,6 +161,11 @@ export function createSession(
         if (isFresh) throw error;
         return work(await openKube(machine));
       }
+    },
+    listensOn(machine, port) {
+      if (listening.get(machine.address) === port) return;
+      closeKube(machine);
+      listening.set(machine.address, port);
     },
     use(next) {
       identities = next;

@@ -148,6 +148,17 @@ describe('a configuration outside of a rotation', () => {
     );
   });
 
+  it('says where kube-apiserver listens, on control planes', async () => {
+    const reader = createConfigReader();
+    const read = async (role: 'controlplane' | 'worker') => {
+      const { text, state } = await issuing(role, 'typed');
+      return reader.read(text, { state, replaced: NOTHING }, 'any').apiServerPort;
+    };
+
+    expect(await read('controlplane')).toBe(6443);
+    expect(await read('worker')).toBeUndefined();
+  });
+
   it('is read anew when another operation is over', async () => {
     const { text, state, replaced } = await issuing('controlplane', 'typed');
     const reader = createConfigReader();

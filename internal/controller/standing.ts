@@ -19,6 +19,8 @@ export interface ReadConfig {
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
   /** The first reason for which it cannot be rendered, with field and line. */
   readonly unfit?: string;
+  /** Where kube-apiserver listens; control planes only. */
+  readonly apiServerPort?: number;
 }
 
 /** What configurations are compared with. */
@@ -71,9 +73,11 @@ export function createConfigReader(limit = REMEMBERED, digestOfText = digestOf):
 }
 
 function readOf(config: OpenMachineConfig, expected: Expected): Omit<ReadConfig, 'digest'> {
-  const [problem] = config.view().problems;
+  const { problems, apiServerPort } = config.view();
+  const [problem] = problems;
   return {
     standing: standingOf(config, expected),
+    ...(apiServerPort === undefined ? {} : { apiServerPort }),
     ...(problem === undefined ? {} : { unfit: `line ${problem.line}: ${problem.field}: ${problem.message}` }),
   };
 }

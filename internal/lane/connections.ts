@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../pkg/clock/index.ts';
 import { createKubeClient, fromKubeconfig, isKubeError, type KubeClient } from '../../pkg/kube/index.ts';
+import { readApiServerPort } from '../../pkg/machineconfig/index.ts';
 import {
   createTalosMachine,
   type Identity,
@@ -61,10 +62,13 @@ export function createConnections(directory: string, clock: Clock): Connections 
   async function kubeOf(machine: Place): Promise<KubeClient> {
     const known = servers.get(machine.address);
     if (known !== undefined) return known;
-    const text = await talos(machine, (client) => client.kubeconfig());
+    const [text, { config }] = await talos(machine, (client) =>
+      Promise.all([client.kubeconfig(), client.configuration('active')]),
+    );
     const host = machine.address.includes(':') ? `[${machine.address}]` : machine.address;
+    const port = readApiServerPort(config.expose(), `the configuration of ${machine.name}`);
     const options = await fromKubeconfig(text.expose(), {
-      server: `https://${host}:6443`,
+      server: `https://${host}:${port}`,
       where: `the kubeconfig of ${machine.name}`,
     });
     const client = createKubeClient({ ...options, clock });

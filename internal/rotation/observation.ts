@@ -77,6 +77,8 @@ export interface TalosReading {
   readonly standing: Readonly<Record<CaTarget, ConfigStanding>>;
   /** Why its configuration cannot be rendered, with field and line; absent where nothing is wrong with it. */
   readonly unfit?: string;
+  /** Where its configuration lets kube-apiserver listen; control planes only. */
+  readonly apiServerPort?: number;
   readonly pki: PkiReading;
   readonly kubelet: ServiceReading;
   /** Control planes only. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ClusterState, createConnections, type ListedMachine } from '../../internal/controller/index.ts';
+import { type ClusterState, createConnections, type Located } from '../../internal/controller/index.ts';
 import { observeRefusals } from '../../internal/controller/observe-refusals.ts';
 import { createRotationRecord } from '../../pkg/bundle/index.ts';
 import { createSystemClock } from '../../pkg/clock/index.ts';
@@ -18,7 +18,7 @@ describeReal('the ports of an etcd that runs as Talos runs it', { tools: ['etcd'
     return { old: bundle.etcd, next, state: { bundle, previous: undefined, record } };
   };
   const refusals = async (state: ClusterState, address: string) => {
-    const machine: ListedMachine = { name: 'cp1', address, role: 'controlplane', node: undefined };
+    const machine: Located = { name: 'cp1', address, role: 'controlplane', apiServerPort: 6443 };
     const means = { connections: createConnections(), clock: createSystemClock(), state, machines: [machine] };
     const proofs = await observeRefusals({ ...means, issueLeaf });
     return proofs.map(({ what, outcome }) => [/:(\d+)\)$/.exec(what)?.[1], outcome]);

@@ -18,7 +18,7 @@ describe('a firewall that lets operators reach the Talos and the Kubernetes API 
   it('is said before the start, port by port', async () => {
     const world = createWorld({ ...everything, mint: simulate.mint() });
     const connections = createSimConnections(world, createProcess('plan'), createFaultPlan(world, []));
-    const machines = world.machines();
+    const machines = world.machines().map((machine) => ({ ...machine, apiServerPort: machine.view.apiServerPort }));
     const closed = await unreachableEndpoints({ connections, machines, targets: everything.targets });
     const open = await unreachableEndpoints({ connections, machines, targets: ['kubernetes-aggregator'] });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { type KubeClientOptions, KubeError } from '../../../pkg/kube/index.ts';
+import { Secret } from '../../../pkg/pki/index.ts';
 import { aBundleDocument } from '../../../test/builders/bundle.ts';
 import { MADE_AT } from '../../../test/builders/certificates.ts';
 import { aCliEnvironment } from '../../../test/builders/cli.ts';
@@ -15,6 +16,12 @@ const PLANES = [
   { name: 'cp1', address: '10.0.0.1' },
   { name: 'cp2', address: 'fd00::2' },
 ];
+
+/** What each of them runs with: the second one has a port of its own. */
+const CONFIGS: Readonly<Record<string, string>> = {
+  '10.0.0.1': 'version: v1alpha1\n',
+  'fd00::2': 'version: v1alpha1\ncluster: {controlPlane: {localAPIServerPort: 7443}}\n',
+};
 
 async function someCredentials(): Promise<AdminCredentials> {
   const { bundle } = await aBundleDocument();
@@ -41,6 +48,7 @@ async function someConnections(whoAmI: (server: string, attempt: number) => read
     opened.push(`talos ${address}`);
     return {
       version: async () => ({ tag: 'v1.14.1' }),
+      configuration: async () => ({ config: Secret.of('machine-config', CONFIGS[address] ?? ''), version: 1n }),
       close: () => closed.push(`talos ${address}`),
     };
   };
@@ -76,7 +84,7 @@ describe('verifyCredentials', () => {
       'talosconfig: cp1 (10.0.0.1) answered, Talos v1.14.1',
       'talosconfig: cp2 (fd00::2) answered, Talos v1.14.1',
       'kubeconfig: cp1 (https://10.0.0.1:6443) answered, we are admin',
-      'kubeconfig: cp2 (https://[fd00::2]:6443) answered, we are admin',
+      'kubeconfig: cp2 (https://[fd00::2]:7443) answered, we are admin',
       'kubeconfig: the server in the kubeconfig (https://api.home:6443) answered, we are admin',
     ]);
     assert.deepEqual(closed, opened);

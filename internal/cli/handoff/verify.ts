@@ -1,4 +1,5 @@
 import { fromKubeconfig, whoAmI } from '../../../pkg/kube/index.ts';
+import { readApiServerPort } from '../../../pkg/machineconfig/index.ts';
 import type { Connections, ListedMachine } from '../../controller/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { AdminCredentials } from './credentials.ts';
@@ -12,22 +13,22 @@ export interface VerifyOptions extends RetryOptions {
 
 /**
  * Tries the new credentials as their owner will use them, over new connections:
- * the Talos API of every control plane, the API server on every control plane,
- * and the server that the kubeconfig names. Nothing is offered that was not seen
+ * the Talos API of every control plane, the API server on every control plane, at
+ * the port that its configuration says, and the server that the kubeconfig names. Nothing is offered that was not seen
  * to work.
  *
  * @returns what was tried, one line each
  */
 export async function verifyCredentials(credentials: AdminCredentials, options: VerifyOptions): Promise<string[]> {
   const tried: string[] = [];
+  const servers: { readonly name: string; readonly server: string | undefined }[] = [];
   for (const machine of options.controlPlanes) {
-    const tag = await retryHandoff(() => askTalos(credentials, machine, options), options);
-    tried.push(`talosconfig: ${machine.name} (${machine.address}) answered, Talos ${tag}`);
+    const { name, address } = machine;
+    const { tag, port } = await retryHandoff(() => askTalos(credentials, machine, options), options);
+    tried.push(`talosconfig: ${name} (${address}) answered, Talos ${tag}`);
+    servers.push({ name, server: `https://${hostOf(address)}:${port}` });
   }
-  const servers = [
-    ...options.controlPlanes.map(({ name, address }) => ({ name, server: `https://${hostOf(address)}:6443` })),
-    { name: 'the server in the kubeconfig', server: undefined },
-  ];
+  servers.push({ name: 'the server in the kubeconfig', server: undefined });
   for (const { name, server } of servers) {
     const found = await retryHandoff(() => askKubernetes(credentials, server, options), options);
     tried.push(`kubeconfig: ${name} (${found.server}) answered, we are ${found.user}`);
@@ -39,7 +40,7 @@ async function askTalos(
   { talos }: AdminCredentials,
   machine: Pick<ListedMachine, 'name' | 'address'>,
   { connections, signal }: VerifyOptions,
-): Promise<string> {
+): Promise<{ readonly tag: string; readonly port: number }> {
   // A client of its own: an open connection is never verified again.
   const client = connections.talos({
     name: machine.name,
@@ -48,8 +49,10 @@ async function askTalos(
     credentials: talos.credentials,
   });
   try {
-    const { tag } = await client.version({ fresh: true, ...(signal === undefined ? {} : { signal }) });
-    return tag;
+    const options = signal === undefined ? {} : { signal };
+    const { tag } = await client.version({ ...options, fresh: true });
+    const { config } = await client.configuration('active', options);
+    return { tag, port: readApiServerPort(config.expose(), `the configuration of ${machine.name}`) };
   } finally {
     client.close();
   }

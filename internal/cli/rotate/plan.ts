@@ -7,6 +7,7 @@ import {
   type TalosAccessSecret,
 } from '../../../pkg/kube/index.ts';
 import { type Certificate, verifyChain } from '../../../pkg/pki/index.ts';
+import { locate } from '../../controller/index.ts';
 import { targetsOf } from '../../rotation/decide.ts';
 import { passesByItself } from '../../rotation/hold.ts';
 import type { Observation } from '../../rotation/observation.ts';
@@ -150,10 +151,7 @@ async function closedPorts(
   { targets, unreachableEndpoints }: RotateRequest,
 ): Promise<string[]> {
   // A machine that is away as a whole is said by the gates.
-  const found = await view.unreachableEndpoints(
-    machines.filter(({ talos }) => talos.known),
-    targets,
-  );
+  const found = await view.unreachableEndpoints(machines.filter(({ talos }) => talos.known).map(locate), targets);
   if (found.length === 0) return [];
   const then =
     unreachableEndpoints === 'Report'
