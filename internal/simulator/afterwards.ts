@@ -7,7 +7,7 @@ import { writeConfiguration } from './configuration.ts';
 import { createSimConnections } from './connections.ts';
 import { createProcess, type FaultPlan } from './faults.ts';
 import { schedule } from './happenings.ts';
-import type { SimMachine } from './machine.ts';
+import { type SimMachine, viewOf } from './machine.ts';
 import type { Mint } from './mint.ts';
 import type { Scenario, Violation } from './run.ts';
 import { stockOf } from './stock.ts';
@@ -71,9 +71,10 @@ function judge(back: readonly SimMachine[], said: string | undefined): string | 
 /** Machines that carry anything but what the bundle renders. */
 function wentBack({ world, store, scenario }: Finished): SimMachine[] {
   const { bundle } = store.document;
-  return world.machines().filter(({ name, role, config }) => {
+  return world.machines().filter(({ name, role, config, born }) => {
     const shape = scenario.shape ?? 'typed';
-    const wanted = writeConfiguration({ role, shape, bundle, hostname: name });
+    const { apiServerPort } = viewOf(born, name);
+    const wanted = writeConfiguration({ role, shape, bundle, hostname: name, apiServerPort });
     // One that joined has the host name of another one, and an edit of a person's is not ours.
     return !name.startsWith('joined') && config.replace('# somebody was here\n', '') !== wanted;
   });

@@ -12,6 +12,8 @@ export interface ConfigurationOptions {
   readonly endpoint?: string;
   /** `simulated` unless given. */
   readonly clusterName?: string;
+  /** Where kube-apiserver of a control plane listens; written where it is not 6443. */
+  readonly apiServerPort?: number | undefined;
 }
 
 /**
@@ -19,9 +21,9 @@ export interface ConfigurationOptions {
  * The same text for the same options: the machines of all worlds over one bundle are born with it.
  */
 export function writeConfiguration(options: ConfigurationOptions): string {
-  const { bundle, role, shape, hostname, endpoint, clusterName } = options;
+  const { bundle, role, shape, hostname, endpoint, clusterName, apiServerPort } = options;
   const known = written.get(bundle) ?? new Map<string, string>();
-  const key = [role, shape, hostname, endpoint, clusterName].join('\n');
+  const key = [role, shape, hostname, endpoint, clusterName, apiServerPort].join('\n');
   const text = known.get(key) ?? write(options);
   written.set(bundle, known.set(key, text));
   return text;
@@ -34,6 +36,7 @@ function write(options: ConfigurationOptions): string {
   const { role, shape, bundle, hostname, endpoint = ENDPOINT, clusterName = 'simulated' } = options;
   const isPlane = role === 'controlplane';
   const isLegacy = shape === 'legacy';
+  const port = isPlane && options.apiServerPort !== USUAL_PORT ? options.apiServerPort : undefined;
   const lines = [
     'version: v1alpha1',
     'machine:',
@@ -45,7 +48,9 @@ function write(options: ConfigurationOptions): string {
     '    network: {}',
     'cluster:',
     ...(isLegacy ? [`    id: ${bundle.clusterId}`, `    secret: ${bundle.clusterSecret.expose()}`] : []),
-    ...(isLegacy ? ['    controlPlane:', `        endpoint: ${endpoint}`, `    clusterName: ${clusterName}`] : []),
+    ...(isLegacy ? ['    controlPlane:', `        endpoint: ${endpoint}`] : []),
+    ...(isLegacy && port !== undefined ? [`        localAPIServerPort: ${port}`] : []),
+    ...(isLegacy ? [`    clusterName: ${clusterName}`] : []),
     `    token: ${bundle.bootstrapToken.expose()}`,
     ...(isLegacy && isPlane ? legacySecrets(bundle) : []),
     ...(isLegacy ? legacyCa(1, 'ca', bundle.kubernetes, isPlane) : []),
@@ -55,12 +60,25 @@ function write(options: ConfigurationOptions): string {
   const documents = [
     lines,
     ...(isLegacy ? [] : typedDocuments(role, bundle, { endpoint, clusterName })),
+    ...(isLegacy || port === undefined ? [] : apiServerDocuments(port)),
     hostnameDocument(hostname),
   ];
   return `${documents.map((each) => each.join('\n')).join('\n---\n')}\n`;
 }
 
 const ENDPOINT = 'https://cluster.simulated:6443';
+
+const USUAL_PORT = 6443;
+
+/** kube-apiserver does not start with the first document alone: it says who may do what, and asks the other two. */
+function apiServerDocuments(port: number): string[][] {
+  return [
+    head('KubeAPIServerConfig', 'image: registry.k8s.io/kube-apiserver:v1.36.3', `apiPort: ${port}`),
+    head('KubeAuthenticationConfig', 'config:', '    anonymous:', '        enabled: false'),
+    head('KubeAuthorizerConfig', 'name: node', 'type: Node'),
+    head('KubeAuthorizerConfig', 'name: rbac', 'type: RBAC'),
+  ];
+}
 
 function hostnameDocument(hostname: string): string[] {
   return ['apiVersion: v1alpha1', 'kind: HostnameConfig', `hostname: ${hostname} # set by hand`];

@@ -40,7 +40,7 @@ function endpointOf(world: World, host: string, port: number): Endpoint | undefi
   if (port === 50_000) return { issuer: api.issuer, accepts: prints(api.accepted) };
   if (plane === undefined) return undefined;
   if (port === 50_001) return { issuer: api.issuer, accepts: undefined };
-  if (port === 6443) {
+  if (port === plane.apiServer.port) {
     return isListening(world, machine) ? { issuer: servingIssuer(machine), accepts: undefined } : undefined;
   }
   if (port === 2379 || port === 2380) {
@@ -79,7 +79,7 @@ function probeHttps(world: World<Mint>, probe: HttpsProbe): HttpsOutcome {
     if (!machine.kubelet.isRunning) return down;
     return { kind: 'answered', status: machine.kubelet.trust.includes(issuer as never) ? 200 : 401 };
   }
-  if (probe.port !== 6443 || !isListening(world, machine)) return down;
+  if (probe.port !== machine.plane?.apiServer.port || !isListening(world, machine)) return down;
   return { kind: 'answered', status: authenticates(machine, probe, issuer) ? 200 : 401 };
 }
 

@@ -27,7 +27,9 @@ const DEADLINE_MS = 30_000;
 /** A client of the API server on one simulated control plane. */
 export function createSimKube({ world, process, faults, options }: SimKubeOptions): KubeClient {
   const { server } = options;
-  const address = new URL(server).hostname;
+  const { hostname: address, port: written } = new URL(server);
+  // A URL leaves the port of its scheme out.
+  const port = Number(written || 443);
   /** What this client has read; the log keeps each once. */
   const asked = new Set<string>();
 
@@ -38,8 +40,8 @@ export function createSimKube({ world, process, faults, options }: SimKubeOption
   /** The machine whose API server takes us for somebody. */
   function enter(request: KubeRequest): SimMachine {
     const machine = world.at(address);
-    if (machine === undefined || !isListening(world, machine)) {
-      throw fail(request, 'unreachable', `connect ECONNREFUSED ${address}:6443`);
+    if (machine?.plane?.apiServer.port !== port || !isListening(world, machine)) {
+      throw fail(request, 'unreachable', `connect ECONNREFUSED ${address}:${port}`);
     }
     if (!options.trust.some((ca) => ca.fingerprint === servingIssuer(machine))) {
       throw fail(request, 'untrusted-server', 'its certificate is by no CA that we trust');

@@ -6,16 +6,16 @@ import type { Mint } from './mint.ts';
  * The kubeconfig that a control plane issues: trusts what it accepts, shows a leaf of what it signs with. The same for
  * the same material, which the machines of many worlds have.
  */
-export function issueKubeconfig(mint: Mint, ca: CaMaterial, address: string): Secret<'kubeconfig'> {
+export function issueKubeconfig(mint: Mint, ca: CaMaterial, server: string): Secret<'kubeconfig'> {
   const known = issued.get(ca) ?? new Map<string, Secret<'kubeconfig'>>();
-  const kubeconfig = known.get(address) ?? writeKubeconfig(mint, ca, address);
-  issued.set(ca, known.set(address, kubeconfig));
+  const kubeconfig = known.get(server) ?? writeKubeconfig(mint, ca, server);
+  issued.set(ca, known.set(server, kubeconfig));
   return kubeconfig;
 }
 
 const issued = new WeakMap<CaMaterial, Map<string, Secret<'kubeconfig'>>>();
 
-function writeKubeconfig(mint: Mint, ca: CaMaterial, address: string): Secret<'kubeconfig'> {
+function writeKubeconfig(mint: Mint, ca: CaMaterial, server: string): Secret<'kubeconfig'> {
   const leaf = mint.leaf(ca.issuing.fingerprint);
   const data = (text: string): string => Buffer.from(text).toString('base64');
   return Secret.of(
@@ -26,7 +26,7 @@ function writeKubeconfig(mint: Mint, ca: CaMaterial, address: string): Secret<'k
       'clusters:',
       '- name: simulated',
       '  cluster:',
-      `    server: https://${address}:6443`,
+      `    server: ${server}`,
       `    certificate-authority-data: ${data(writeCertificates(ca.accepted))}`,
       'users:',
       '- name: admin@simulated',

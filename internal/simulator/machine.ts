@@ -21,11 +21,13 @@ export interface Kubelet extends Running {
   upstream: { readonly name: string; readonly instance: number } | undefined;
 }
 
-/** kube-apiserver: its etcd pool is read at start, everything else is read again when its file changes. */
+/** kube-apiserver: its etcd pool and its port are read at start, everything else is read again when its file changes. */
 export interface ApiServer extends Running {
   etcdPool: readonly Fingerprint[];
   /** Instance of the etcd that it has a connection to; such a connection is never verified again. */
   etcdLink: number | undefined;
+  /** Where it listens. */
+  port: number;
   /** It takes connections and answers nothing, not even health checks, until it ends or goes on. */
   isFrozen: boolean;
 }
@@ -195,7 +197,7 @@ export function createMachine(seed: MachineSeed): SimMachine {
       role === 'worker'
         ? undefined
         : {
-            apiServer: { ...running(), etcdPool, etcdLink: 1, isFrozen: false },
+            apiServer: { ...running(), etcdPool, etcdLink: 1, port: taken.apiServerPort ?? 0, isFrozen: false },
             controllerManager: { ...running(), rootCa: taken.kubernetes?.issuing },
             scheduler: running(),
             etcd: { ...running(), pool: etcdPool, startedWith: undefined },

@@ -12,6 +12,8 @@ export interface Material {
   readonly kubelet: readonly Certificate[];
   /** Equal where KubernetesRootSecrets would be; any difference restarts the static pods. */
   readonly kubernetesKey: string;
+  /** Where kube-apiserver is to listen: an argument of its static pod. */
+  readonly apiServerPort: number | undefined;
 }
 
 /**
@@ -85,6 +87,7 @@ function readMaterial(view: MachineConfigView, minor: number): Material {
       view.encryption,
       view.endpoint,
     ]),
+    apiServerPort: view.apiServerPort,
   };
 }
 

@@ -33,6 +33,8 @@ export interface Scenario {
   readonly closedPorts?: readonly number[];
   /** Machines whose kubelets do not register (`skipNodeRegistration`). */
   readonly standalone?: readonly string[];
+  /** Where the API servers of the control planes listen, in their order; 6443 where none is given. */
+  readonly apiServerPorts?: readonly number[];
   /** How it is to end, where that is not done: refused with a reason, and nothing sent to any machine. */
   readonly expect?: 'blocked';
   /** How long our program stays away after it died; 1.5 s unless given. */

@@ -223,9 +223,9 @@ export function createSimTalos(options: TalosClientOptions): TalosMachine {
     watch: unsupported('Watch'),
     kubeconfig: (call) =>
       read('Kubeconfig', call, (machine) => {
-        planeOf(machine, 'kubeconfig');
+        const { apiServer } = planeOf(machine, 'kubeconfig');
         if (machine.taken.kubernetes === undefined) throw fail('Kubeconfig', 'refused', 'no Kubernetes CA');
-        return issueKubeconfig(world.mint, machine.taken.kubernetes, address);
+        return issueKubeconfig(world.mint, machine.taken.kubernetes, `https://${address}:${apiServer.port}`);
       }),
     issueClient: async () => unsupported('GenerateClientConfiguration')(),
     readFile: (path, call) =>

@@ -89,6 +89,8 @@ export function takeUp(world: World, machine: SimMachine): void {
     bump(machine, 'KubernetesRoot', 'KubernetesSecrets', 'KubernetesDynamicCerts', 'SecretStatus');
     restartStaticPods(world, machine);
   }
+  // On a real machine kube-apiserver alone is started anew for it.
+  if (before.apiServerPort !== next.apiServerPort) restartStaticPods(world, machine);
   if (etcdKey(before) !== etcdKey(next)) {
     bump(machine, 'EtcdRoot');
     // Certificate and key that do not fit stop the chain there: the old leaves stay.
@@ -242,6 +244,7 @@ function startPods(world: World, machine: SimMachine): void {
   }
   plane.apiServer.etcdPool = prints(machine.taken.etcd?.bundle ?? []);
   plane.apiServer.etcdLink = undefined;
+  plane.apiServer.port = machine.taken.apiServerPort ?? 0;
   plane.apiServer.isFrozen = false;
   plane.controllerManager.rootCa = machine.taken.kubernetes?.issuing;
   world.trace(`${machine.name} static pods started`);

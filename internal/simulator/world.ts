@@ -24,6 +24,8 @@ export interface WorldOptions {
   readonly closedPorts?: readonly number[];
   /** Machines whose kubelets do not register (`skipNodeRegistration`). */
   readonly standalone?: readonly string[];
+  /** Where the API servers of the control planes listen, in their order; 6443 where none is given. */
+  readonly apiServerPorts?: readonly number[];
   readonly mint: Mint;
 }
 
@@ -99,7 +101,9 @@ export function createWorld(options: WorldOptions): World<Mint> {
     const count = role === 'controlplane' ? options.controlPlanes : options.workers;
     for (let index = 1; index <= count; index += 1) {
       const name = `${role === 'controlplane' ? 'cp' : 'w'}${index}`;
-      const config = writeConfiguration({ role, shape: options.shape ?? 'typed', bundle, hostname: name });
+      const apiServerPort = options.apiServerPorts?.[placements.length];
+      const shape = options.shape ?? 'typed';
+      const config = writeConfiguration({ role, shape, bundle, hostname: name, apiServerPort });
       const isStandalone = options.standalone?.includes(name) === true;
       placements.push({ name, role, config, address: addressOf(role, placements.length + 1), isStandalone });
     }

@@ -1,4 +1,5 @@
 import { writeConfiguration } from '../configuration.ts';
+import { viewOf } from '../machine.ts';
 import type { Checker } from '../run.ts';
 
 /** S7: what is not ours in a configuration is never changed, and at the end it is byte for byte what the new bundle renders. */
@@ -20,10 +21,12 @@ export function foreignBytes(): Checker {
     },
     end({ world, store, operation, scenario }) {
       if (operation?.status.stage !== 'Done') return undefined;
-      for (const { name, role, config } of world.machines()) {
+      for (const { name, role, config, born } of world.machines()) {
         const shape = scenario.shape ?? 'typed';
         const hostname = /^\s*hostname: (\S+)/m.exec(config)?.[1] ?? name;
-        const wanted = writeConfiguration({ role, shape, bundle: store.document.bundle, hostname });
+        const { bundle } = store.document;
+        const { apiServerPort } = viewOf(born, name);
+        const wanted = writeConfiguration({ role, shape, bundle, hostname, apiServerPort });
         if (config.replace(COMMENT, '') !== wanted) {
           return `the configuration of ${name} is not what the new bundle renders`;
         }

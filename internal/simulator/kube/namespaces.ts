@@ -135,9 +135,9 @@ export const SERVICES = stored({
     column('Port(s)', portsOf),
     AGE_COLUMN,
   ],
-  own: () => [
+  own: (world) => [
     serviceObject('default', 'kubernetes', '10.96.0.1', [
-      { name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 },
+      { name: 'https', port: 443, protocol: 'TCP', targetPort: world.planes()[0]?.plane?.apiServer.port ?? 0 },
     ]),
     serviceObject('kube-system', 'kube-dns', '10.96.0.10', [
       { name: 'dns', port: 53, protocol: 'UDP', targetPort: 53 },

@@ -183,4 +183,30 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['internal/rotation/rebooting.test.ts'],
   },
+  {
+    name: 'every API server is on port 6443',
+    row: 'L1 port',
+    edits: [
+      edit('internal/controller/session.ts', 'hostOf(machine.address)}:${port}`', 'hostOf(machine.address)}:6443`'),
+    ],
+    scenarios: [brisk('1+0', ['talos'], { apiServerPorts: [7443] })],
+  },
+  {
+    name: 'old credentials are tried on port 6443, wherever the API server is',
+    row: 'L1 port',
+    edits: [
+      edit(
+        'internal/controller/observe-refusals.ts',
+        "given === 'configured' ? machine.apiServerPort : given",
+        "given === 'configured' ? 6443 : given",
+      ),
+    ],
+    scenarios: [brisk('1+0', ['kubernetes'], { apiServerPorts: [7443] })],
+  },
+  {
+    name: 'new credentials are tried on port 6443, wherever the API server is',
+    row: 'L1 port',
+    edits: [edit('internal/cli/handoff/verify.ts', 'hostOf(address)}:${port}`', 'hostOf(address)}:6443`')],
+    tests: ['internal/cli/handoff/verify.test.ts'],
+  },
 ];
