@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { describe, it } from 'vitest';
-import { addressesOf, allAddresses, reserveAddresses } from './addresses.ts';
+import { addressesOf, allAddresses, checkFree, reserveAddresses } from './addresses.ts';
 
 describe('addressesOf', () => {
   it('gives every machine an address of its own', () => {
@@ -38,5 +39,22 @@ describe('reserveAddresses', () => {
     second.server.close();
 
     assert.notEqual(first.addresses.endpoint, second.addresses.endpoint);
+  });
+});
+
+describe('checkFree', () => {
+  it('names the machine whose API server cannot listen where its configuration says', async () => {
+    const other = createServer();
+    const port = await new Promise<number>((resolve) => {
+      other.listen(0, '127.0.0.1', () => resolve((other.address() as { port: number }).port));
+    });
+
+    await assert.rejects(checkFree('plane-1', '127.0.0.1', port), {
+      kind: 'addresses',
+      message: `the configuration of plane-1 has kube-apiserver on port ${port}, and 127.0.0.1:${port} cannot be listened on (EADDRINUSE)`,
+    });
+
+    await new Promise((resolve) => other.close(resolve));
+    await checkFree('plane-1', '127.0.0.1', port);
   });
 });

@@ -11,7 +11,7 @@ export interface LabAddresses {
   worker(number: number): string;
 }
 
-/** Port of the Kubernetes API, on the machines and on the endpoint. */
+/** Port of the Kubernetes API on the endpoint; on the machines it is that of their configurations. */
 export const KUBERNETES_PORT = 6443;
 
 /** Labs that one host can run beside each other. */
@@ -95,6 +95,22 @@ async function isUnused(address: string): Promise<boolean> {
   const failure = await listen(probe, address, APID_PORT);
   probe.close();
   return failure !== 'EADDRINUSE';
+}
+
+/**
+ * Errors: {@link LabError} `addresses` where the port that a machine's configuration has for
+ * kube-apiserver cannot be listened on: those below 1024 are often for root alone.
+ */
+export async function checkFree(machine: string, address: string, port: number): Promise<void> {
+  const probe = createServer();
+  const failure = await listen(probe, address, port);
+  await new Promise((resolve) => probe.close(resolve));
+  if (failure === undefined) return;
+  throw new LabError(
+    'addresses',
+    `the configuration of ${machine} has kube-apiserver on port ${port}, and ${address}:${port} cannot be listened on (${failure})`,
+    'Free that port, or rehearse on copies of the configurations with another one; below 1024, run the lab as root.',
+  );
 }
 
 /** The error's code, or nothing once the server listens. */

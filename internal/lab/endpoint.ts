@@ -1,6 +1,5 @@
 import { connect, type Server, type Socket } from 'node:net';
 import { isApiServerReady, type World } from '../simulator/index.ts';
-import { KUBERNETES_PORT } from './addresses.ts';
 
 /** The load balancer in front of the API servers. */
 export interface Endpoint {
@@ -19,11 +18,12 @@ export function forward(server: Server, world: World): Endpoint {
     const ready = world.planes().filter((machine) => isApiServerReady(world, machine));
     turn += 1;
     const plane = ready[turn % Math.max(1, ready.length)];
-    if (plane === undefined) {
+    const port = plane?.plane?.apiServer.port;
+    if (plane === undefined || port === undefined) {
       client.destroy();
       return;
     }
-    const upstream = connect(KUBERNETES_PORT, plane.address);
+    const upstream = connect(port, plane.address);
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],

@@ -1,12 +1,10 @@
 import { type CertificateAndKey, createCa, issueLeaf } from '../../pkg/pki/index.ts';
 import { isListening, type SimMachine, servingIssuer } from '../simulator/index.ts';
 import { historyOf } from '../simulator/kube/index.ts';
-import { KUBERNETES_PORT } from './addresses.ts';
 import { serveKubelet } from './kubelet-server.ts';
 import { serveRequest } from './kubernetes/api.ts';
-import { createPort } from './kubernetes/port.ts';
+import { createPort, type Process } from './kubernetes/port.ts';
 import type { LabWorld, Served } from './served.ts';
-import type { TlsMaterial } from './tls-listener.ts';
 
 const KUBELET_PORT = 10_250;
 
@@ -22,7 +20,7 @@ export function serveKubernetes(lab: LabWorld, machine: SimMachine): Served {
   let began = { instance: 0, revision: 0 };
 
   const api = createPort({
-    ...{ address, port: KUBERNETES_PORT, now, onFailure },
+    ...{ address, now, onFailure },
     onRequest(request, response, certificate) {
       const beganAt = (): number => began.revision;
       const log = (line: string): void => lab.log(name, `kube-apiserver: ${line}`);
@@ -35,7 +33,7 @@ export function serveKubernetes(lab: LabWorld, machine: SimMachine): Served {
     },
   });
   const kubelet = createPort({
-    ...{ address, port: KUBELET_PORT, now, onFailure },
+    ...{ address, now, onFailure },
     onRequest: (request, response, certificate) => serveKubelet(lab, machine, { request, response, certificate }),
   });
 
@@ -79,31 +77,30 @@ export function serveKubernetes(lab: LabWorld, machine: SimMachine): Served {
   };
 }
 
-interface State {
-  readonly material: TlsMaterial;
-  readonly instance: number;
-  readonly isFrozen: boolean;
-}
-
-function apiState({ world, certificates }: LabWorld, machine: SimMachine): State | undefined {
+function apiState({ world, certificates }: LabWorld, machine: SimMachine): Process | undefined {
   const { plane, taken } = machine;
   if (plane === undefined || !isListening(world, machine)) return undefined;
-  const { instance, isFrozen } = plane.apiServer;
+  const { instance, isFrozen, port } = plane.apiServer;
   const served = certificates.leaf(machine, 'kube-apiserver', servingIssuer(machine));
   // The names of these go into the certificate request; whether a certificate is taken is asked at every request.
   const accepts = [...(taken.kubernetes?.accepted ?? []), ...(taken.aggregator?.accepted ?? [])];
-  return { material: { served, accepts, isOptional: true }, instance, isFrozen };
+  return { port, material: { served, accepts, isOptional: true }, instance, isFrozen };
 }
 
 function kubeletState(
   { certificates }: LabWorld,
   machine: SimMachine,
   served: CertificateAndKey | undefined,
-): State | undefined {
+): Process | undefined {
   const { kubelet, isUp, isCutOff } = machine;
   if (served === undefined || !kubelet.isRunning || !isUp || isCutOff) return undefined;
   const accepts = kubelet.trust.map((print) => certificates.ca(print)).filter((ca) => ca !== undefined);
-  return { material: { served, accepts, isOptional: true }, instance: kubelet.instance, isFrozen: false };
+  return {
+    port: KUBELET_PORT,
+    material: { served, accepts, isOptional: true },
+    instance: kubelet.instance,
+    isFrozen: false,
+  };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { type Clock, createSystemClock } from '../../pkg/clock/index.ts';
 import { makeFolder } from '../../pkg/files/index.ts';
+import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
 import { beginReboot, foundWorld, type SimMachine, type World } from '../simulator/index.ts';
-import { KUBERNETES_PORT, type Reserved, reserveAddresses } from './addresses.ts';
+import { checkFree, KUBERNETES_PORT, type Reserved, reserveAddresses } from './addresses.ts';
 import { type Blueprint, type BlueprintOptions, newBlueprint } from './blueprint.ts';
 import { createCertificates } from './certificates.ts';
 import { adminKubeconfig, adminTalosconfig } from './credentials.ts';
@@ -67,6 +68,10 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     const { addresses } = reserved;
     const makeBlueprint = options.blueprint ?? newBlueprint;
     const blueprint = await makeBlueprint({ ...options, addresses, now: host.now() });
+    for (const { name, address, config } of blueprint.placements) {
+      const { apiServerPort } = readMachineConfig(config, name);
+      if (apiServerPort !== undefined) await checkFree(name, address, apiServerPort);
+    }
     await makeFolder(directory);
     return await serve({ options, host, reserved, blueprint });
   } catch (error) {
@@ -220,8 +225,8 @@ function once(act: () => void): () => void {
 async function untilServed(world: World): Promise<void> {
   const ports = world
     .machines()
-    .flatMap(({ address, role }) =>
-      (role === 'controlplane' ? [50_000, 50_001, KUBERNETES_PORT, 2379, 2380, 10_250] : [50_000, 10_250]).map(
+    .flatMap(({ address, plane }) =>
+      (plane === undefined ? [50_000, 10_250] : [50_000, 50_001, plane.apiServer.port, 2379, 2380, 10_250]).map(
         (port) => ({ address, port }),
       ),
     );

@@ -16,9 +16,11 @@ export interface MachineStatus {
   /** Whether its Node is Ready. */
   readonly node: 'Ready' | 'NotReady' | 'Unknown';
   readonly schedulable: boolean;
-  /** Absent on workers, as `apiServer`. */
+  /** Absent on workers, as the two below. */
   readonly etcd?: 'leader' | 'healthy' | 'unhealthy';
   readonly apiServer?: 'ready' | 'not ready';
+  /** Where it listens. */
+  readonly apiServerPort?: number;
 }
 
 /** A lab as `ichor lab status` shows it. */
@@ -40,7 +42,7 @@ export interface LabStatus {
 
 /** One machine as it is now. */
 export function machineStatus(world: World, machine: SimMachine, faults: readonly FaultInForce[]): MachineStatus {
-  const { name, role, address, version, boot, node } = machine;
+  const { name, role, address, version, boot, node, plane } = machine;
   return {
     name,
     role,
@@ -50,11 +52,12 @@ export function machineStatus(world: World, machine: SimMachine, faults: readonl
     reboots: boot - 1,
     node: NODE_WORDS[node?.ready ?? 'Unknown'],
     schedulable: node?.unschedulable !== true,
-    ...(role === 'worker'
+    ...(plane === undefined
       ? {}
       : {
           etcd: etcdOf(world, machine),
           apiServer: isApiServerReady(world, machine) ? ('ready' as const) : ('not ready' as const),
+          apiServerPort: plane.apiServer.port,
         }),
   };
 }

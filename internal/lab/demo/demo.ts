@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBundle, type SecretsBundle } from '../../../pkg/bundle/index.ts';
 import { createSystemClock } from '../../../pkg/clock/index.ts';
-import { KUBERNETES_PORT } from '../addresses.ts';
 import { openLab } from '../run-lab.ts';
 import type { LabStatus } from '../status.ts';
 import { clientsOf, type Proof, proveRotation } from './proofs.ts';
@@ -66,7 +65,7 @@ async function rotate(options: DemoOptions, directory: string, status: () => Lab
   const kubeconfig = join(directory, 'kubeconfig');
   const planes = status().machines.filter((machine) => machine.role === 'controlplane');
   await using traffic = startTraffic({
-    servers: planes.map(({ address }) => `https://${address}:${KUBERNETES_PORT}`),
+    servers: planes.map(({ address, apiServerPort }) => `https://${address}:${apiServerPort}`),
     credentials: kubeconfigCredentials(await readFile(kubeconfig, 'utf8')),
   });
   const following = followKubeconfig(kubeconfig, traffic);

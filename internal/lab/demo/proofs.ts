@@ -90,13 +90,13 @@ async function refusesTls(
 
 async function refusesHttp(
   { bundle, old, new: next }: ProofOptions,
-  { name, address }: MachineStatus,
+  { name, address, apiServerPort }: MachineStatus,
   target: CaTarget,
   headers: Readonly<Record<string, string>>,
 ): Promise<Proof> {
   const ca = bundle.kubernetes.certificate.pem;
   const ask = (credentials: CertificateAndKey): Promise<number | string> =>
-    statusOf({ address, ca, credentials, headers });
+    statusOf({ address, port: apiServerPort, ca, credentials, headers });
   const before = await ask(next[target]);
   const refused = await ask(old[target]);
   const after = await ask(next[target]);
@@ -113,16 +113,17 @@ const ASK_MS = 5_000;
 
 function statusOf(options: {
   readonly address: string;
+  readonly port: number | undefined;
   readonly ca: string;
   readonly credentials: CertificateAndKey;
   readonly headers: Readonly<Record<string, string>>;
 }): Promise<number | string> {
-  const { address, ca, credentials, headers } = options;
+  const { address, port, ca, credentials, headers } = options;
   return new Promise((resolve) => {
     const sent = request(
       {
         host: address,
-        port: 6443,
+        port,
         path: '/api/v1/namespaces/default',
         headers,
         ca,

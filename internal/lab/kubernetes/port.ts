@@ -9,6 +9,14 @@ export type Request = IncomingMessage | Http2ServerRequest;
 /** The reply to one; that of HTTP/2 has the same methods. */
 export type Response = ServerResponse;
 
+/** A process that listens, with what it serves. A process has one port for as long as it runs. */
+export interface Process {
+  readonly port: number;
+  readonly material: TlsMaterial;
+  readonly instance: number;
+  readonly isFrozen: boolean;
+}
+
 /** One port of HTTP over TLS that comes and goes with a process. */
 export interface Port {
   /**
@@ -16,9 +24,7 @@ export interface Port {
    * none. `instance` is the process: another one has none of the connections of the one before. Cheap where nothing
    * changed.
    */
-  follow(
-    state: { readonly material: TlsMaterial; readonly instance: number; readonly isFrozen: boolean } | undefined,
-  ): void;
+  follow(state: Process | undefined): void;
   /** Closes the port for good. */
   close(): Promise<void>;
 }
@@ -26,7 +32,6 @@ export interface Port {
 /** Who serves a port, and where. */
 export interface PortOptions {
   readonly address: string;
-  readonly port: number;
   /** Milliseconds since the epoch. */
   now(): number;
   onRequest(request: Request, response: Response, certificate: Certificate | undefined): void;
@@ -48,14 +53,14 @@ export function createPort(options: PortOptions): Port {
   http2.on('sessionError', () => undefined);
   let open: { readonly listener: TlsListener; readonly instance: number; isFrozen: boolean } | undefined;
   let closing: Promise<void> = Promise.resolve();
-  let wanted: Parameters<Port['follow']>[0];
+  let wanted: Process | undefined;
   let isEnded = false;
 
   function listen(): void {
     if (wanted === undefined || open !== undefined || isEnded) return;
     const listener = createTlsListener({
       address: options.address,
-      port: options.port,
+      port: wanted.port,
       material: wanted.material,
       alpn: ['h2', 'http/1.1'],
       now: options.now,

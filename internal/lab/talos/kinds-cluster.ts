@@ -28,6 +28,7 @@ export const CLUSTER_KINDS: readonly Kind[] = [
     list: ({ lab }) =>
       lab.world.machines().map((machine) => {
         const isPlane = machine.role === 'controlplane';
+        const port = machine.view.apiServerPort ?? 0;
         const nodeId = nodeIdOf(machine);
         const operatingSystem = `Talos (v${machine.version})`;
         return {
@@ -38,7 +39,7 @@ export const CLUSTER_KINDS: readonly Kind[] = [
             hostname: machine.name,
             machineType: isPlane ? MachineType.TYPE_CONTROL_PLANE : MachineType.TYPE_WORKER,
             operatingSystem,
-            controlPlane: isPlane ? { apiServerPort: 6443n } : undefined,
+            controlPlane: isPlane ? { apiServerPort: BigInt(port) } : undefined,
           }).finish(),
           yaml: {
             nodeId,
@@ -46,7 +47,7 @@ export const CLUSTER_KINDS: readonly Kind[] = [
             hostname: machine.name,
             machineType: machine.role,
             operatingSystem,
-            ...(isPlane ? { controlPlane: { port: 6443 } } : {}),
+            ...(isPlane ? { controlPlane: { port } } : {}),
           },
         };
       }),

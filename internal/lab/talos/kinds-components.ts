@@ -21,14 +21,15 @@ export const COMPONENT_KINDS: readonly Kind[] = [
     },
   },
   componentKind('APIServerConfigs', 'APIServerConfig', 'kube-apiserver', ({ machine }) => {
+    const localPort = machine.view.apiServerPort ?? 0;
     const spec = {
       image: imageOf('kube-apiserver'),
       controlPlaneEndpoint: machine.view.endpoint ?? '',
       etcdServers: ['https://127.0.0.1:2379'],
-      localPort: 6443n,
+      localPort: BigInt(localPort),
       advertisedAddress: machine.address,
     };
-    return { proto: APIServerConfigSpec.encode(spec).finish(), yaml: { ...spec, localPort: 6443 } };
+    return { proto: APIServerConfigSpec.encode(spec).finish(), yaml: { ...spec, localPort } };
   }),
   componentKind('ControllerManagerConfigs', 'ControllerManagerConfig', 'kube-controller-manager', () => {
     const spec = { enabled: true, image: imageOf('kube-controller-manager') };

@@ -253,7 +253,7 @@ function kubernetesSecrets({ lab, machine }: BootFacts): MadeResource[] {
     const clusterName = machine.view.clusterName ?? '';
     return kubeconfigText({ clusterName, server, trust: ca.accepted, certificate, key: key.expose() });
   };
-  const local = 'https://localhost:6443';
+  const local = `https://localhost:${machine.view.apiServerPort}`;
   const spec = {
     schedulerKubeconfig: kubeconfig('scheduler-client', local),
     controllerManagerKubeconfig: kubeconfig('controller-manager-client', local),

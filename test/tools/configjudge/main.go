@@ -33,6 +33,7 @@ type judgement struct {
 	ClusterName    string          `json:"clusterName"`
 	Endpoint       string          `json:"endpoint"`
 	ClusterID      string          `json:"clusterID"`
+	APIServerPort  int             `json:"apiServerPort"`
 }
 
 // authority is one CA: PEM text throughout.
@@ -102,6 +103,10 @@ func describe(result *judgement, provider config.Provider) {
 
 	if kubernetes := provider.K8sAPIServerCAConfig(); kubernetes != nil {
 		result.Kubernetes = newAuthority(kubernetes.IssuingCA(), kubernetes.AcceptedCAs())
+	}
+
+	if server := provider.K8sAPIServerConfig(); server != nil {
+		result.APIServerPort = server.APIPort()
 	}
 
 	if aggregator := provider.K8sAggregatorCAConfig(); aggregator != nil {

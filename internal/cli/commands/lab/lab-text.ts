@@ -19,7 +19,7 @@ export function statusText(status: LabStatus): string {
 }
 
 function rowOf(machine: MachineStatus): string[] {
-  const { name, role, address, talosVersion, state, reboots, node, schedulable, etcd, apiServer } = machine;
+  const { name, role, address, talosVersion, state, reboots, node, schedulable, etcd } = machine;
   return [
     name,
     role,
@@ -29,8 +29,14 @@ function rowOf(machine: MachineStatus): string[] {
     String(reboots),
     schedulable ? node : `${node},cordoned`,
     etcd ?? '-',
-    apiServer ?? '-',
+    apiServerText(machine),
   ];
+}
+
+/** The port is said where it is not the usual one. */
+function apiServerText({ apiServer, apiServerPort }: MachineStatus): string {
+  if (apiServer === undefined) return '-';
+  return apiServerPort === 6443 ? apiServer : `${apiServer} on ${apiServerPort}`;
 }
 
 /** One fault in force. */
