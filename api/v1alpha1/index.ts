@@ -2,6 +2,7 @@ export { type Abandonable, rotationAbandonable } from './abandonable.ts';
 export {
   API_VERSION,
   type CaRotationStatus,
+  type EvacuationStatus,
   HANDOFF_ANNOTATION,
   handoffToken,
   type OperationCondition,

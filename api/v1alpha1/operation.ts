@@ -12,6 +12,11 @@ export const ROTATION_FINALIZER = 'ichor.maesh.dev/ca-rotation';
 /** Annotation with which an operator says that the new credentials are in their hands; its value is the hand-off token. */
 export const HANDOFF_ANNOTATION = 'ichor.maesh.dev/credentials-handoff';
 
+/** Absolute and printable: it stands in messages. */
+const ProgramPath = z
+  .string()
+  .max(4_096)
+  .regex(/^\/\P{C}*$/u);
 const Timestamp = z.iso.datetime({ precision: 3 });
 const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/);
 const Target = z.enum(CA_TARGETS);
@@ -50,6 +55,25 @@ const InFlight = z.strictObject({
   deadline: Timestamp,
 });
 
+/** What the evacuation hook answered last. */
+const HookAnswer = z.strictObject({
+  outcome: z.enum(['Done', 'NotYet', 'Refused']),
+  /** How it ended and the end of what it printed, without control characters and keys. */
+  found: z.string(),
+  at: Timestamp,
+});
+
+/** The control plane whose storage was asked to leave, until it was let back. Written before the hook is asked for the first time. */
+const Evacuation = z.strictObject({
+  machine: z.string(),
+  /** What it is asked now. */
+  call: z.enum(['evacuate', 'readmit']),
+  /** When it was first asked that. */
+  since: Timestamp,
+  /** Absent where nobody heard an answer yet. */
+  answer: HookAnswer.optional(),
+});
+
 const CaRotationStatus = z.strictObject({
   targets: z.array(Target),
   certificates: z.array(z.strictObject({ name: Target, old: Fingerprint, new: Fingerprint })),
@@ -73,6 +97,7 @@ const CaRotationStatus = z.strictObject({
   drainTriedAt: Timestamp.optional(),
   /** The control plane that was asked to give up etcd's leadership in this step; asked once, best effort. */
   etcdForfeited: z.string().optional(),
+  evacuation: Evacuation.optional(),
 });
 
 const HistoryEntry = z.strictObject({ time: Timestamp, stage: Stage, reason: ReasonName, message: z.string() });
@@ -106,6 +131,11 @@ export const TalosOperation = z.strictObject({
      * `Report` names them and lets the rotation end.
      */
     unreachableEndpoints: z.enum(['Hold', 'Report']).optional(),
+    /**
+     * Program that moves what a control plane stores away before it is cordoned for its reboot, and lets it back
+     * afterwards: an absolute path on the host that runs the rotation. Absent: nothing is asked.
+     */
+    evacuationHook: ProgramPath.optional(),
   }),
   status: z.strictObject({
     observedGeneration: z.int().nonnegative(),
@@ -132,6 +162,9 @@ export type OperationStatus = TalosOperation['status'];
 
 /** The part of the status that only CA rotations have. */
 export type CaRotationStatus = OperationStatus['caRotation'];
+
+/** What the evacuation hook is asked about one machine, and what it answered. */
+export type EvacuationStatus = NonNullable<CaRotationStatus['evacuation']>;
 
 /** One condition of the status. */
 export type OperationCondition = OperationStatus['conditions'][number];

@@ -53,6 +53,12 @@ export const REASONS = {
   CordoningControlPlane: 'A control plane is being prepared for its reboot.',
   DrainingControlPlane:
     'Pods are being moved off a control plane. A pod that a PodDisruptionBudget holds is named in the message.',
+  EvacuatingStorage:
+    'The evacuation hook moves what a control plane stores away, before it is cordoned and rebooted. It is asked again until it says that this is done. Where it stays so, look at the storage system that it speaks to.',
+  ReadmittingStorage:
+    'The evacuation hook lets the storage of a control plane back, before its pods. It is asked again until it says that this is done. Where it stays so, look at the storage system that it speaks to.',
+  EvacuationHookRefused:
+    'The evacuation hook did not do what it was asked for; no further step is taken. Mend what the message names: it is asked again by itself. Another program takes its place with ichor operation continue --evacuation-hook PROGRAM; /usr/bin/true goes on without it.',
   RebootingEtcd:
     'A control plane is rebooting, so that its etcd reads the certificates of this stage; then the whole cluster has to be well again. Where it stays so, mend what the message names.',
   RebootOverdue:

@@ -6,9 +6,8 @@ import type { ListedMachine } from './machines.ts';
 import { ownersOf } from './material.ts';
 import { drainSince, viaAny } from './observe-kubernetes.ts';
 
-/** Moves storage away where somebody asked for it, then keeps new pods off the machine. */
+/** Keeps new pods off the machine. */
 export async function cordon(actor: Actor, machine: ListedMachine): Promise<void> {
-  await actor.ports.evacuation?.evacuate(machine.name);
   await viaOthers(actor, machine, (client) => cordonNode(client, { node: nodeOf(machine), owner: actor.owner }));
 }
 
@@ -50,11 +49,9 @@ export async function reboot(actor: Actor, machine: ListedMachine): Promise<void
   actor.session.forget(machine);
 }
 
-/** Lets storage and then pods back, if it was us who kept them off. */
+/** Lets pods back, if it was us who kept them off. */
 export async function uncordon(actor: Actor, machine: ListedMachine): Promise<void> {
   const node = nodeOf(machine);
-  // Storage first: a Node that is let back is not looked at again, so what failed after it would stay undone.
-  await actor.ports.evacuation?.readmit(machine.name);
   await viaOthers(actor, machine, async (client) => {
     for (const owner of ownersOf(actor.observed.state, actor.observed.observation.operation)) {
       await uncordonNode(client, { node, owner });

@@ -121,48 +121,83 @@ describe('letting pods back when a rotation is abandoned', () => {
 });
 
 describe('the evacuation of storage around a reboot', () => {
-  /** Somebody whose hook and API server write down what they are asked for, in order; `fails` is refused. */
-  function evacuating(fails?: string) {
-    const asked: string[] = [];
-    const ask = (what: string) => async () => {
-      asked.push(what);
-      if (what === fails) throw new Error(`volumes of cp1: ${what} was refused`);
+  /** Somebody whose hook writes down what it is asked, and answers that it is at work; `spec` is of the operation. */
+  function evacuating(spec: object, hasHook = true, since = 0) {
+    const asked: unknown[] = [];
+    const ask = async (call: unknown) => {
+      asked.push(call);
+      return { outcome: 'NotYet', found: 'exit code 75: 2 replicas left' };
     };
-    const node = { metadata: { name: 'cp1', annotations: { 'ichor.maesh.dev/cordoned-by': 'us' } }, spec: {} };
-    const client = {
-      async request({ method, body }: { method: string; body?: { spec: { unschedulable: unknown } } }) {
-        if (method === 'PATCH') asked.push(body?.spec.unschedulable === true ? 'cordon' : 'uncordon');
-        return node;
-      },
-    };
-    const machine = { name: 'cp1', address: 'cp1', role: 'controlplane', node: undefined };
+    const node = { name: 'node-of-cp1' };
+    const machine = { name: 'cp1', address: '10.0.0.1', role: 'controlplane', node };
     const actor = anActor({});
     return {
       asked,
       actor: {
         ...actor,
-        owner: 'us',
-        observed: { ...actor.observed, machines: [machine], observation: { operation: { metadata: { uid: 'us' } } } },
-        ports: { ...actor.ports, evacuation: { evacuate: ask('evacuate'), readmit: ask('readmit') } },
-        session: { kube: (_machine: unknown, work: (of: unknown) => unknown) => work(client) },
+        observed: {
+          ...actor.observed,
+          machines: [machine],
+          observation: { operation: { metadata: { name: 'rotate-1' }, spec } },
+        },
+        ports: { ...actor.ports, ...(hasHook ? { evacuation: { ask } } : {}) },
+        time: { now: () => Date.UTC(2026, 10, 5, 12), since: () => since },
       } as unknown as Actor,
     };
   }
 
+  it.each(['evacuate', 'readmit'] as const)(
+    'asks the hook of the operation to %s, once, and resolves with its answer',
+    async (kind) => {
+      const { actor, asked } = evacuating({ evacuationHook: '/opt/hook' });
+
+      const answer = await act(actor, { kind, machine: 'cp1' });
+
+      expect(asked).toEqual([
+        {
+          program: '/opt/hook',
+          call: kind,
+          machine: 'cp1',
+          address: '10.0.0.1',
+          node: 'node-of-cp1',
+          operation: 'rotate-1',
+        },
+      ]);
+      expect(answer).toEqual({
+        outcome: 'NotYet',
+        found: 'exit code 75: 2 replicas left',
+        at: '2026-11-05T12:00:00.000Z',
+      });
+    },
+  );
+
+  it('tells an answer from those that were heard before this process looked at all', async () => {
+    const { actor } = evacuating({ evacuationHook: '/opt/hook' }, true, Date.UTC(2026, 10, 5, 12));
+
+    expect(await act(actor, { kind: 'evacuate', machine: 'cp1' })).toMatchObject({ at: '2026-11-05T12:00:00.001Z' });
+  });
+
   it.each([
-    ['cordon', undefined, ['evacuate', 'cordon']],
-    ['cordon', 'evacuate', ['evacuate']],
-    ['uncordon', undefined, ['readmit', 'uncordon']],
-    // It stays cordoned, so the next look lets it back again.
-    ['uncordon', 'readmit', ['readmit']],
-  ] as const)('around a %s, where %s is refused', async (kind, fails, expected) => {
-    const { actor, asked } = evacuating(fails);
+    ['there is none any more', {}, true],
+    ['none can be run here', { evacuationHook: '/opt/hook' }, false],
+  ])('is certainly not done where %s', async (_what, spec, hasHook) => {
+    const { actor } = evacuating(spec, hasHook);
 
-    const done = act(actor, { kind, machine: 'cp1' });
+    const outcome = await act(actor, { kind: 'evacuate', machine: 'cp1' }).catch(outcomeOf);
 
-    if (fails === undefined) await done;
-    else await expect(done).rejects.toThrow(`volumes of cp1: ${fails} was refused`);
-    expect(asked).toEqual(expected);
+    expect(outcome).toBe('refused');
+  });
+
+  it('is no business of the cordon and the uncordon', async () => {
+    const { actor, asked } = evacuating({ evacuationHook: '/opt/hook' });
+    const kube = async () => undefined;
+    const session = { kube } as unknown as Actor['session'];
+    const state = { bundle: {}, record: undefined } as unknown as Actor['observed']['state'];
+
+    await act({ ...actor, session }, { kind: 'cordon', machine: 'cp1' });
+    await act({ ...actor, session, observed: { ...actor.observed, state } }, { kind: 'uncordon', machine: 'cp1' });
+
+    expect(asked).toEqual([]);
   });
 });
 

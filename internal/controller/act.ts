@@ -2,6 +2,7 @@ import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { CertificateAndKey } from '../../pkg/pki/index.ts';
 import type { Effect } from '../rotation/decision.ts';
 import { applyConfig, type Render, revertConfig } from './act-apply.ts';
+import { askHook, type HookAnswer } from './act-evacuation.ts';
 import { resetAuthentication, restartOwner } from './act-kubernetes.ts';
 import { cordon, drain, forfeitLeadership, reboot, uncordon } from './act-roll.ts';
 import { complete, replaceBundle, writeRecord } from './act-store.ts';
@@ -27,8 +28,18 @@ export interface Actor {
   readonly render: Render;
 }
 
-/** Does one effect. Resolves when it is done for certain; whatever it throws is classified by `outcomeOf`. */
-export async function act(actor: Actor, effect: Effect): Promise<void> {
+/**
+ * Does one effect. Resolves when it is done for certain, with what the evacuation hook answered where it was asked;
+ * whatever it throws is classified by `outcomeOf`.
+ */
+export async function act(actor: Actor, effect: Effect): Promise<HookAnswer | undefined> {
+  if (effect.kind === 'evacuate' || effect.kind === 'readmit')
+    return askHook(actor, machineOf(actor, effect.machine), effect.kind);
+  await change(actor, effect);
+  return undefined;
+}
+
+async function change(actor: Actor, effect: Exclude<Effect, { readonly kind: 'evacuate' | 'readmit' }>): Promise<void> {
   switch (effect.kind) {
     case 'update-status':
     case 'enter-stage':

@@ -17,6 +17,7 @@ export type {
   Connections,
   EngineStore,
   EvacuationHook,
+  HookCall,
   HttpsOutcome,
   HttpsProbe,
   OperationChange,

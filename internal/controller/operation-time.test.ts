@@ -79,6 +79,16 @@ describe('the time of an operation', () => {
     expect(time.now(anOperation({ conditions: [condition] }))).toBe(Date.UTC(2026, 10, 5, 13));
   });
 
+  it('begins after what an evacuation hook answered, by a clock that was put back since', () => {
+    const status = pendingStatus();
+    const answer = { outcome: 'Done' as const, found: 'exit code 0', at: '2026-11-05T13:00:00.000Z' };
+    const evacuation = { machine: 'cp1', call: 'evacuate' as const, since: '2026-11-05T12:59:00.000Z', answer };
+
+    const time = createOperationTime(aClock());
+
+    expect(time.now(anOperation({ caRotation: { ...status.caRotation, evacuation } }))).toBe(Date.UTC(2026, 10, 5, 13));
+  });
+
   it('takes a deadline that lies ahead for no time that has been', () => {
     const status = pendingStatus();
     const inFlight = [{ machine: 'cp1', call: 'apply' as const, bootID: 'b', deadline: '2026-11-05T12:00:30.000Z' }];

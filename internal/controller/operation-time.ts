@@ -48,6 +48,8 @@ function lastWritten({ status }: TalosOperation): number {
     caRotation.etcdRebootSince,
     caRotation.drainStartedAt,
     caRotation.drainTriedAt,
+    caRotation.evacuation?.since,
+    caRotation.evacuation?.answer?.at,
   ];
   return Math.max(...times.map((time) => (time === undefined ? 0 : Date.parse(time))), 0);
 }

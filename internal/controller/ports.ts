@@ -5,6 +5,7 @@ import type { KubeClient, KubeClientOptions } from '../../pkg/kube/index.ts';
 import type { CertificateAndKey, Fingerprint } from '../../pkg/pki/index.ts';
 import type { Identity, TalosMachine, TlsProbe, TlsProbeOptions } from '../../pkg/talos/index.ts';
 import type { AuditEntry, ClusterState } from '../store/index.ts';
+import type { HookAnswer } from './act-evacuation.ts';
 
 export type { AuditEntry, ClusterState };
 
@@ -75,17 +76,31 @@ export interface Ports {
   readonly clock: Clock;
   readonly connections: Connections;
   readonly store: EngineStore;
-  /** Moves what a machine stores away before its reboot; absent where nothing needs it. */
+  /** Asks the program that moves what a machine stores away before its reboot; absent where no programs are run. */
   readonly evacuation?: EvacuationHook;
 }
 
 /**
- * The storage evacuation hook of the design, around the reboot of a control plane. Both may be asked again for the same
- * machine; whatever they throw keeps the next step away, and is said as what the operation waits for.
+ * The storage evacuation hook of the design, around the reboot of a control plane: `evacuate` before the cordon,
+ * `readmit` when the machine is back and etcd whole, before pods are let back; also when the rotation is abandoned.
+ * It may be asked the same again at any time, also while an earlier call of a process that was killed still runs.
  */
 export interface EvacuationHook {
-  /** Before the cordon. */
-  evacuate(machine: string): Promise<void>;
-  /** When the machine is back and etcd whole, before pods are let back; also when the rotation is abandoned. */
-  readmit(machine: string): Promise<void>;
+  /** Answers within a bounded time: what takes longer is `NotYet`, and asked again. Never rejects for what the program does. */
+  ask(call: HookCall): Promise<Omit<HookAnswer, 'at'>>;
+}
+
+/** One question to the evacuation hook. */
+export interface HookCall {
+  /** Absolute path. */
+  readonly program: string;
+  readonly call: 'evacuate' | 'readmit';
+  /** As the rotation names it. */
+  readonly machine: string;
+  /** Of its Talos API. */
+  readonly address: string;
+  /** Its Node in Kubernetes. */
+  readonly node: string;
+  /** Name of the operation. */
+  readonly operation: string;
 }

@@ -8,6 +8,7 @@ import type { Observation } from '../rotation/observation.ts';
 import { CALL_DEADLINE_MS } from '../rotation/quiescence.ts';
 import { type Actor, act, machineNameOf } from './act.ts';
 import type { Render } from './act-apply.ts';
+import type { HookAnswer } from './act-evacuation.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
 import { createIdentities, type Identities, type IssueLeaf } from './identities.ts';
@@ -128,8 +129,9 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
   const actor: Actor = { ...shell, observed, owner: operation.metadata.uid, deadline, time };
   let failure: unknown;
   let outcome: EffectOutcome = 'ok';
+  let answer: HookAnswer | undefined;
   try {
-    await act(actor, effect);
+    answer = await act(actor, effect);
   } catch (error) {
     failure = error;
     outcome = outcomeOf(error);
@@ -137,11 +139,16 @@ async function perform(shell: Shell, observed: Observed, decision: Act): Promise
   await audit(shell, decision, operation, {
     phase: 'after',
     outcome,
-    message: failure === undefined ? decision.message : messageOf(failure),
+    message: failure === undefined ? (answer?.found ?? decision.message) : messageOf(failure),
   });
   if (outcome !== 'ok') return failed(shell, observation, operation, { decision, outcome, failure, calls });
   shell.failures.count = 0;
-  const after: StatusPatch = { ...decision.after, ...(calls.length === 0 ? {} : { inFlight: before.inFlight }) };
+  const { evacuation } = operation.status.caRotation;
+  const after: StatusPatch = {
+    ...decision.after,
+    ...(calls.length === 0 ? {} : { inFlight: before.inFlight }),
+    ...(answer === undefined || evacuation === undefined ? {} : { evacuation: { ...evacuation, answer } }),
+  };
   const stage = effect.kind === 'enter-stage' ? effect.stage : undefined;
   operation = await write(shell, observation, operation, { decision, patch: after, stage });
   return { decision, observation, operation, recheckAfterMs: AFTER_EFFECT_MS };

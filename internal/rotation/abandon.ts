@@ -1,6 +1,7 @@
 import { isAtLeast, rotationAbandonable } from '../../api/v1alpha1/index.ts';
 import { anyTarget, type Context, firstBlocker, isKnown, type KnownMachine, waitedSince } from './context.ts';
 import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
+import { readmit } from './evacuation.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
 import { TAKING_BACK } from './gates/index.ts';
 import { sinceLastChange } from './hold.ts';
@@ -25,7 +26,7 @@ export function abandoned(context: Context): Decision | undefined {
   if (late !== undefined) {
     return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
   }
-  return takeBack(context) ?? letGo(context, why);
+  return takeBack(context) ?? readmit(context) ?? letGo(context, why);
 }
 
 /** Says once that a deletion is held, and goes on. */

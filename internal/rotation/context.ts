@@ -15,6 +15,8 @@ export interface Settings {
   readonly rebootDeadlineMs: number;
   /** How long a drain may take before the pods that hold it are reported. */
   readonly drainDeadlineMs: number;
+  /** How long the evacuation hook may be at work before that is reported. */
+  readonly evacuationDeadlineMs: number;
   /** How long an expected disturbance may last before it counts as blocked. */
   readonly graceMs: number;
   /** After its deadline, how long a call of ours may still take effect on a machine that answers. */
@@ -36,6 +38,7 @@ export const DEFAULT_SETTINGS: Settings = {
   rebootRetryMs: 300_000,
   rebootDeadlineMs: 1_200_000,
   drainDeadlineMs: 300_000,
+  evacuationDeadlineMs: 3_600_000,
   graceMs: 180_000,
   quiescenceMarginMs: 10_000,
   abandonPatienceMs: 300_000,

@@ -24,6 +24,9 @@ export type Effect =
     }
   /** Take the new certificate authorities back from a machine, one stage at a time; only while a rotation is abandoned. */
   | { readonly kind: 'revert-config'; readonly machine: string; readonly to: 'Accepting' | 'Before' }
+  /** Ask the evacuation hook, once; the status has its answer. */
+  | { readonly kind: 'evacuate'; readonly machine: string }
+  | { readonly kind: 'readmit'; readonly machine: string }
   | { readonly kind: 'cordon'; readonly machine: string }
   | { readonly kind: 'drain'; readonly machine: string }
   | { readonly kind: 'forfeit-leadership'; readonly machine: string }

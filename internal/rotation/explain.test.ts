@@ -158,6 +158,8 @@ describe('the words for an effect', () => {
       'give w1, w2 the configuration of Dropping for talos, kubernetes alone',
     ],
     [{ kind: 'revert-config', machine: 'cp1', to: 'Before' }, 'take the new certificate authorities back from cp1'],
+    [{ kind: 'evacuate', machine: 'cp1' }, 'ask the evacuation hook to move the storage of cp1 away'],
+    [{ kind: 'readmit', machine: 'cp1' }, 'ask the evacuation hook to let the storage of cp1 back'],
     [{ kind: 'cordon', machine: 'cp1' }, 'cordon cp1'],
     [{ kind: 'drain', machine: 'cp1' }, 'move pods off cp1'],
     [{ kind: 'forfeit-leadership', machine: 'cp1' }, 'ask cp1 to give up the leadership of etcd'],

@@ -103,6 +103,10 @@ export function wordsFor(effect: Effect): string {
       return `give ${effect.machines.join(', ')} ${configurationOf(effect)}`;
     case 'revert-config':
       return `take the new certificate authorities back from ${effect.machine}`;
+    case 'evacuate':
+      return `ask the evacuation hook to move the storage of ${effect.machine} away`;
+    case 'readmit':
+      return `ask the evacuation hook to let the storage of ${effect.machine} back`;
     case 'cordon':
       return `cordon ${effect.machine}`;
     case 'drain':

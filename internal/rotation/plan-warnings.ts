@@ -9,8 +9,15 @@ export function warningsOf(context: Context): string[] {
     ...withoutNode(context),
     ...context.targets.flatMap((target) => target.warnings),
     ...context.targets.flatMap((target) => ownersCas(context, target)),
+    ...idleHook(context),
     ...context.observation.store.problems,
   ];
+}
+
+function idleHook(context: Context): string[] {
+  const { evacuationHook } = context.observation.operation.spec;
+  if (evacuationHook === undefined || anyTarget(context, (target) => target.rolled)) return [];
+  return [`The evacuation hook ${evacuationHook} is not asked for anything: no machine is rebooted.`];
 }
 
 function singleControlPlane(context: Context): string[] {

@@ -13,6 +13,19 @@ function plan(targets: readonly CaTarget[], options: ObservationOptions = {}) {
 }
 
 describe('the plan', () => {
+  it('says what an evacuation hook is asked around each reboot, and where', () => {
+    const { stages } = plan(['etcd'], { evacuationHook: '/opt/storage' });
+
+    const around = ['/opt/storage evacuate NODE', 'cordon', 'drain', 'reboot', '/opt/storage readmit NODE', 'uncordon'];
+    expect(stages.map(({ name, aroundReboot }) => [name, aroundReboot])).toEqual([
+      ['Pending', undefined],
+      ['Accepting', around],
+      ['Issuing', around],
+      ['Dropping', around],
+      ['Finalizing', undefined],
+    ]);
+  });
+
   it('of etcd alone on three control planes and a worker, whole', () => {
     expect(plan(['etcd'])).toEqual({
       targets: [{ name: 'etcd', title: 'etcd CA' }],

@@ -42,6 +42,8 @@ export interface PlanStage {
   readonly reboots: readonly string[];
   /** Whether each of those reboots is skipped where a probe proves that it is not needed. */
   readonly rebootsSkippable: boolean;
+  /** What is done around each of those reboots, in order, where an evacuation hook is asked; NODE is the name of the Node. */
+  readonly aroundReboot?: readonly string[];
   /** What must come true before the stage is left, besides its proofs. */
   readonly waits: readonly string[];
   /** About how long it takes, milliseconds; absent where it depends on a person. */
@@ -128,9 +130,18 @@ function planStage(context: Context, name: Exclude<CaStage, 'Done'>, durations: 
       : {}),
     reboots: reboots.map((machine) => machine.name),
     rebootsSkippable,
+    ...(reboots.length === 0 ? {} : aroundReboot(context)),
     waits: waits.map((wait) => wait.text),
     ...(name === 'AwaitingCredentials' ? {} : { aboutMs }),
   };
+}
+
+/** As `roll` and `rebooting` go. */
+function aroundReboot({ observation }: Context): Pick<PlanStage, 'aroundReboot'> {
+  const { evacuationHook } = observation.operation.spec;
+  if (evacuationHook === undefined) return {};
+  const before = [`${evacuationHook} evacuate NODE`, 'cordon', 'drain', 'reboot'];
+  return { aroundReboot: [...before, `${evacuationHook} readmit NODE`, 'uncordon'] };
 }
 
 /** What a stage waits for first. A later stage asks for it again, and finds it there: its time is not counted twice. */

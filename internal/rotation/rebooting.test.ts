@@ -14,6 +14,8 @@ const GONE = {
   drainTriedAt: undefined,
   etcdForfeited: undefined,
 };
+/** What is gone once storage is let back as well. */
+const BACK = { ...GONE, evacuation: undefined };
 
 /** `cp2` was asked to reboot out of `boot-1` this many seconds ago; it is still in it unless said otherwise. */
 function asked(seconds: number, cp2: MachineOptions = {}, options: ObservationOptions = {}) {
@@ -123,7 +125,7 @@ describe('while a control plane reboots', () => {
       effect: { kind: 'update-status' },
       reason: 'RebootingEtcd',
       message: 'cp2 was rebooting and is no longer part of the cluster',
-      mark: GONE,
+      mark: BACK,
     });
   });
 });
@@ -253,7 +255,7 @@ describe('a machine that is back in another boot', () => {
       effect: { kind: 'uncordon', machine: 'cp2' },
       reason: 'RebootingEtcd',
       message: 'cp2 is back in another boot and etcd is whole',
-      after: { ...GONE, etcdRestarted: ['cp1', 'cp2'] },
+      after: { ...BACK, etcdRestarted: ['cp1', 'cp2'] },
     });
   });
 
@@ -362,7 +364,7 @@ describe('a machine that is back in another boot', () => {
       effect: { kind: 'uncordon', machine: 'cp2' },
       reason: 'RebootingEtcd',
       message: 'cp2 came back with the configuration of an earlier stage; it is told and rebooted again',
-      after: GONE,
+      after: BACK,
     });
   });
 
@@ -372,7 +374,7 @@ describe('a machine that is back in another boot', () => {
       effect: { kind: 'update-status' },
       reason: 'RebootingEtcd',
       message: 'cp2 came back with the configuration of an earlier stage; it is told and rebooted again',
-      after: GONE,
+      after: BACK,
     });
   });
 

@@ -1,6 +1,7 @@
 import { isBehind, withoutLeftBehind } from './behind.ts';
 import { type Context, elapsedSince, firstBlocker, isKnown, type KnownMachine, timestamp } from './context.ts';
 import { type Blocker, blockedBy, type Decision, type StatusPatch, waitFor } from './decision.ts';
+import { readmit } from './evacuation.ts';
 import { whyUnknown } from './gates/every-machine-known.ts';
 import { AFTER_REBOOT, BEFORE_REBOOT } from './gates/index.ts';
 import { hold, passesByItself } from './hold.ts';
@@ -18,7 +19,7 @@ const MARKER_GONE: StatusPatch = {
 
 /**
  * While a control plane reboots, nothing else is done: wait for another boot,
- * then for the whole gate, then let pods back and count it. A boot that does not
+ * then for the whole gate, then let storage and pods back and count it. A boot that does not
  * change is asked for again; a machine that does not come back stops the roll.
  */
 export function rebooting(context: Context): Decision | undefined {
@@ -45,7 +46,7 @@ function left(name: string): Decision {
     effect: { kind: 'update-status' },
     reason: 'RebootingEtcd',
     message: `${name} was rebooting and is no longer part of the cluster`,
-    mark: MARKER_GONE,
+    mark: { ...MARKER_GONE, evacuation: undefined },
   };
 }
 
@@ -115,13 +116,15 @@ function back(context: Context, machine: KnownMachine): Decision {
     : ({ kind: 'update-status' } as const);
   if (isBehind(context, machine)) {
     // It came back on an older configuration: the pass gives it the stage's again, and the next reboot is measured from this boot.
-    return {
-      kind: 'act',
-      effect,
-      reason: 'RebootingEtcd',
-      message: `${machine.name} came back with the configuration of an earlier stage; it is told and rebooted again`,
-      after: MARKER_GONE,
-    };
+    return (
+      readmit(context) ?? {
+        kind: 'act',
+        effect,
+        reason: 'RebootingEtcd',
+        message: `${machine.name} came back with the configuration of an earlier stage; it is told and rebooted again`,
+        after: { ...MARKER_GONE, evacuation: undefined },
+      }
+    );
   }
   // A machine that was left behind is told by the pass, which comes after the marker: waiting for it here would be waiting for ever.
   const blocker = firstBlocker(AFTER_REBOOT, withoutLeftBehind(context));
@@ -131,6 +134,9 @@ function back(context: Context, machine: KnownMachine): Decision {
       ? blockedBy({ reason: blocker.reason, message })
       : waitFor({ reason: 'RebootingEtcd', message });
   }
+  // Storage first: pods that are let back may ask for it at once.
+  const storage = readmit(context);
+  if (storage !== undefined) return storage;
   return {
     kind: 'act',
     effect,
@@ -138,6 +144,7 @@ function back(context: Context, machine: KnownMachine): Decision {
     message: `${machine.name} is back in another boot and etcd is whole`,
     after: {
       ...MARKER_GONE,
+      evacuation: undefined,
       etcdRestarted: [...context.status.etcdRestarted.filter((each) => each !== machine.name), machine.name],
     },
   };

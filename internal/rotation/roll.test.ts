@@ -327,7 +327,13 @@ describe('a drain', () => {
       effect: { kind: 'uncordon', machine: 'cp1' },
       reason: 'RollingControlPlanes',
       message: 'cp1 was being drained and need not be rebooted any more; letting pods back',
-      after: { etcdDraining: undefined, drainStartedAt: undefined, drainTriedAt: undefined, etcdForfeited: undefined },
+      after: {
+        etcdDraining: undefined,
+        drainStartedAt: undefined,
+        drainTriedAt: undefined,
+        etcdForfeited: undefined,
+        evacuation: undefined,
+      },
     });
   });
 

@@ -9,6 +9,7 @@ import {
   timestamp,
 } from './context.ts';
 import { BLOCKED_RECHECK_MS, type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
+import { evacuate, readmit } from './evacuation.ts';
 import { BEFORE_REBOOT } from './gates/index.ts';
 import { hold } from './hold.ts';
 import type { MachineObservation } from './observation.ts';
@@ -20,8 +21,8 @@ const DRAIN_RETRY_MS = 5_000;
 
 /**
  * Reboots the control planes that have not started since they were given the
- * stage's etcd certificates, one at a time: cordon, drain, give up leadership,
- * write the marker, reboot. A reboot is the only way: Talos does not restart
+ * stage's etcd certificates, one at a time: evacuate, cordon, drain, give up
+ * leadership, write the marker, reboot. A reboot is the only way: Talos does not restart
  * etcd for a CA change and its API refuses to.
  */
 export function roll(context: Context): Decision | undefined {
@@ -79,10 +80,12 @@ function markUnmarked(context: Context, machine: KnownMachine): Decision {
   };
 }
 
-/** A machine that was being drained and rebooted by itself, serves the new leaf by now, or left the cluster. */
+/** A machine that was being evacuated or drained and rebooted by itself, serves the new leaf by now, or left the cluster. */
 function releaseDrained(context: Context, waiting: readonly KnownMachine[]): Decision | undefined {
-  const name = context.status.etcdDraining;
+  const name = context.status.etcdDraining ?? context.status.evacuation?.machine;
   if (name === undefined || waiting.some((machine) => machine.name === name)) return undefined;
+  const storage = readmit(context);
+  if (storage !== undefined) return storage;
   const machine = controlPlanes(context).find((each) => each.name === name);
   const isOurs = machine?.node.known === true && machine.node.value?.cordonedByUs === true;
   return {
@@ -90,12 +93,21 @@ function releaseDrained(context: Context, waiting: readonly KnownMachine[]): Dec
     effect: isOurs ? { kind: 'uncordon', machine: name } : { kind: 'update-status' },
     reason: 'RollingControlPlanes',
     message: `${name} was being drained and need not be rebooted any more; letting pods back`,
-    after: { etcdDraining: undefined, drainStartedAt: undefined, drainTriedAt: undefined, etcdForfeited: undefined },
+    after: {
+      etcdDraining: undefined,
+      drainStartedAt: undefined,
+      drainTriedAt: undefined,
+      etcdForfeited: undefined,
+      evacuation: undefined,
+    },
   };
 }
 
 function prepare(context: Context, machine: KnownMachine): Decision | undefined {
   const { name } = machine;
+  // Whoever cordoned it: what it stores is away before its pods are asked to go.
+  const storage = evacuate(context, name);
+  if (storage !== undefined) return storage;
   const node = machine.node.known ? machine.node.value : undefined;
   if (node !== undefined && !node.cordoned) {
     return {
@@ -106,7 +118,7 @@ function prepare(context: Context, machine: KnownMachine): Decision | undefined 
       mark: { etcdDraining: name, drainStartedAt: timestamp(context) },
     };
   }
-  if (context.status.etcdDraining !== name) {
+  if (context.status.etcdDraining !== name || context.status.drainStartedAt === undefined) {
     return {
       kind: 'act',
       effect: { kind: 'update-status' },

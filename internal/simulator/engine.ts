@@ -5,6 +5,7 @@ import { createSimConnections } from './connections.ts';
 import type { FaultPlan, SimProcess } from './faults.ts';
 import type { Mint } from './mint.ts';
 import { stockOf } from './stock.ts';
+import { createSimHook } from './storage.ts';
 import type { SimStore } from './store.ts';
 import type { World } from './world.ts';
 
@@ -26,6 +27,7 @@ export function createSimEngine({ world, store, faults, process, settings }: Sim
       clock,
       connections: createSimConnections(world, process, faults),
       store: store.open(process, faults),
+      evacuation: createSimHook(world, store.storage, { process, faults }),
     },
     settings: { ...DEFAULT_SETTINGS, ...settings },
     newCa: async (target) => mint.ca(target, 1),

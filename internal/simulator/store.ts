@@ -16,6 +16,7 @@ import { type AuditEntry, type ClusterState, type EngineStore, StaleOperationErr
 import { type FaultPlan, never, type SimProcess } from './faults.ts';
 import type { Mint } from './mint.ts';
 import { type Documents, stockOf } from './stock.ts';
+import type { SimStorage } from './storage.ts';
 import type { World } from './world.ts';
 
 /** What is durable of one cluster: it outlives every process. */
@@ -26,6 +27,8 @@ export interface SimStore {
   record: string | undefined;
   readonly operations: Map<string, TalosOperation>;
   readonly audit: AuditEntry[];
+  /** What the evacuation hook was asked to move. */
+  readonly storage: SimStorage;
   /** Whether somebody took away or changed what the rotation goes by; set by happenings. */
   isDamaged: boolean;
   /** The store as one process sees it. */
@@ -65,6 +68,7 @@ export function createSimStore(world: World<Mint>): SimStore {
     record: undefined,
     operations: new Map(),
     audit: [],
+    storage: new Map(),
     isDamaged: false,
     open: (process, faults) => openStore(world, store, { process, faults, put, readState, documents }),
     create(name, spec) {

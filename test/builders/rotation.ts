@@ -31,6 +31,7 @@ export interface OperationOptions {
   readonly deleted?: boolean;
   readonly restartWorkloads?: 'Never' | 'Rolling';
   readonly unreachableEndpoints?: OperationSpec['unreachableEndpoints'];
+  readonly evacuationHook?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly conditions?: readonly OperationCondition[];
   readonly status?: Partial<CaRotationStatus>;
@@ -69,6 +70,7 @@ export function anOperation(options: OperationOptions = {}): TalosOperation {
       restartWorkloads: options.restartWorkloads ?? 'Never',
       previousBundle: 'Archive',
       ...(options.unreachableEndpoints && { unreachableEndpoints: options.unreachableEndpoints }),
+      ...(options.evacuationHook && { evacuationHook: options.evacuationHook }),
     },
     status: {
       ...pendingStatus(),

@@ -27,6 +27,7 @@ import { quorum } from './quorum.ts';
 import { recoverable } from './recoverable.ts';
 import { recovery } from './recovery.ts';
 import { stageMonotone } from './stage-monotone.ts';
+import { storageAway } from './storage-away.ts';
 import { trustOverlap } from './trust-overlap.ts';
 import { truthful } from './truthful.ts';
 /** Every property that a run is held to; each run has checkers of its own. */
@@ -43,6 +44,7 @@ export const CHECKERS: readonly (() => Checker)[] = [
   stageMonotone,
   everyMachineCounted,
   oneGate,
+  storageAway,
   effectBudget,
   noLeak,
   leastSpread,
