@@ -85,6 +85,14 @@ export const UNREACHABLE_OPTION: OptionSpec = {
   choices: ['hold', 'report'],
 };
 
+/** The option that names the program which moves storage away around a reboot; `docs/reference/cli.md` has its contract. */
+export const EVACUATION_HOOK_OPTION: OptionSpec = {
+  flags: '--evacuation-hook <program>',
+  summary:
+    'asked around each reboot, to move storage away and let it back: PROGRAM evacuate NODE, PROGRAM readmit NODE; 0 is done, 75 ask again',
+  completes: 'file',
+};
+
 /** The option for the format of the result; the same everywhere. */
 export const OUTPUT_OPTION: OptionSpec = {
   flags: '-o, --output <format>',

@@ -46,10 +46,16 @@ describe('completion in bash', () => {
 
     assert.deepEqual(await offered('lab', 'up', begun), [join(folder.path, 'my lab')]);
     assert.deepEqual(await offered('cluster', 'status', '--dir', begun), [join(folder.path, 'my lab')]);
-    assert.deepEqual((await offered('cluster', 'status', '--identity', begun)).sort(), [
-      join(folder.path, 'my key'),
-      join(folder.path, 'my lab'),
-    ]);
+    for (const words of [
+      ['cluster', 'status', '--identity'],
+      ['cluster', 'rotate-ca', '--evacuation-hook'],
+      ['operation', 'continue', '--evacuation-hook'],
+    ]) {
+      assert.deepEqual((await offered(...words, begun)).sort(), [
+        join(folder.path, 'my key'),
+        join(folder.path, 'my lab'),
+      ]);
+    }
   });
 });
 

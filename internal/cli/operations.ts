@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
-import { type EmbeddedStore, isOperationName, type LockOwner } from '../store/index.ts';
+import { type EmbeddedStore, isOperationName, type LockOwner, StaleOperationError } from '../store/index.ts';
 import { CliError } from './cli-error.ts';
 
 /** Whether an operation still has something to do. */
@@ -29,6 +30,24 @@ export async function findOperation(store: EmbeddedStore, name: string | undefin
   const last = newest.at(-1);
   if (last === undefined) throw new CliError('not-found', `there is no operation in ${store.directory}`);
   return last;
+}
+
+/** What may be changed of an operation that has begun. */
+export type SpecChange = Partial<Pick<OperationSpec, 'paused' | 'unreachableEndpoints' | 'evacuationHook'>>;
+
+/** Changes what was asked for, also while a process runs the operation: it reads that at its next look. */
+export async function changeSpec(store: EmbeddedStore, name: string, change: SpecChange): Promise<TalosOperation> {
+  for (;;) {
+    const operation = await findOperation(store, name);
+    const spec = { ...operation.spec, ...change };
+    if (isDeepStrictEqual(spec, operation.spec)) return operation;
+    try {
+      return await store.updateOperation(operation, { spec: change });
+    } catch (error) {
+      // The engine wrote in between.
+      if (!(error instanceof StaleOperationError)) throw error;
+    }
+  }
 }
 
 /** A name for a new operation: sorts by time, `rotate-ca-20261105-120000`. */

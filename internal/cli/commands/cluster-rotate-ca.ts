@@ -3,6 +3,7 @@ import {
   BUNDLE_OPTIONS,
   type Command,
   DIRECTORY_OPTION,
+  EVACUATION_HOOK_OPTION,
   OUTPUT_OPTION,
   TAKE_OVER_OPTION,
   UNREACHABLE_OPTION,
@@ -20,7 +21,8 @@ The etcd CA reboots every control plane, one at a time: once after the new CA is
 trusted, once after the old one is dropped, and in between only where a control
 plane does not serve the new certificate by itself. Workers are not rebooted.
 
-Run it again to go on with a rotation that was interrupted: the same new CAs are used.
+Run it again to go on with a rotation that was interrupted: the same new CAs and the
+same evacuation hook are used.
 Take an etcd snapshot first (talosctl etcd snapshot).`,
   argument: { name: '[NAME]', summary: 'the name of the cluster; checked against what the machines say' },
   options: [
@@ -54,6 +56,7 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
         'for rehearsals: watch what must settle for so long (1s to 120s) and not for two minutes; give it again when going on',
     },
     { ...UNREACHABLE_OPTION, default: 'hold' },
+    EVACUATION_HOOK_OPTION,
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },

@@ -1,4 +1,4 @@
-import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
+import type { EvacuationStatus, TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { openCluster } from '../open-cluster.ts';
@@ -26,7 +26,15 @@ export function factsOf({ metadata, spec, status }: TalosOperation): string[] {
     ),
     ...(caRotation.etcdRebooting === undefined ? [] : [`rebooting   ${caRotation.etcdRebooting}`]),
     ...(caRotation.etcdDraining === undefined ? [] : [`draining    ${caRotation.etcdDraining}`]),
+    ...(spec.evacuationHook === undefined ? [] : [`hook        ${spec.evacuationHook}, around each reboot`]),
+    ...(caRotation.evacuation === undefined ? [] : [`evacuation  ${evacuationText(caRotation.evacuation)}`]),
     `created     ${metadata.creationTimestamp}`,
     ...(status.completedAt === undefined ? [] : [`completed   ${status.completedAt}`]),
   ];
+}
+
+/** `cp1: evacuate since …: NotYet, exit code 75` */
+function evacuationText({ machine, call, since, answer }: EvacuationStatus): string {
+  const said = answer === undefined ? 'no answer yet' : `${answer.outcome}, ${answer.found}`;
+  return `${machine}: ${call} since ${since}: ${said}`;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { type CaStage, type CaTarget, ROTATION_FINALIZER } from '../../../api/v1alpha1/index.ts';
@@ -200,6 +200,31 @@ describe('ichor operation pause and continue', () => {
     assert.equal(plain?.spec.unreachableEndpoints, undefined);
     assert.deepEqual([reported?.spec.unreachableEndpoints, reported?.spec.paused], ['Report', false]);
     assert.equal((await opened.readOperation('rotate-1'))?.spec.unreachableEndpoints, 'Hold');
+  });
+
+  it('takes another evacuation hook, which everybody sees, and refuses one that cannot be executed', async () => {
+    using folder = aClusterFolder();
+    const opened = await store(folder.path, 'Accepting', ['etcd']);
+    const hook = join(folder.path, 'hook');
+    writeFileSync(hook, '#!/bin/sh\ntouch ran\n', { mode: 0o600 });
+    const args = ['operation', 'continue', '--dir', folder.path, '--evacuation-hook', 'hook'];
+
+    const refused = await runInProcess(args, { directory: folder.path });
+    chmodSync(hook, 0o700);
+    const taken = await runInProcess(args, { directory: folder.path });
+    await runInProcess(['operation', 'pause', '--dir', folder.path]);
+    const get = await runInProcess(['operation', 'get', '--dir', folder.path]);
+    const explained = await runInProcess(['operation', 'explain', '--stored', '--dir', folder.path]);
+
+    assert.deepEqual(
+      [refused.code, refused.stderr],
+      [2, `error: --evacuation-hook: ${hook} cannot be executed: EACCES\nNothing was done.\n`],
+    );
+    assert.equal(taken.code, 0, taken.stderr);
+    assert.equal((await opened.readOperation('rotate-1'))?.spec.evacuationHook, hook);
+    for (const { stdout } of [get, explained])
+      assert.ok(stdout.includes(`\nhook        ${hook}, around each reboot\n`), stdout);
+    assert.ok(!existsSync(join(folder.path, 'ran')));
   });
 
   it('are seen by whoever looks, though no process runs the operation', async () => {

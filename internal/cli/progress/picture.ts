@@ -116,6 +116,9 @@ interface Asked {
 /** What is decided once every machine of a stage is proved: the machine that was told last is not waited for any more. */
 const AFTER_PASS: ReadonlySet<Reason> = new Set<Reason>([
   'RollingControlPlanes',
+  'EvacuatingStorage',
+  'ReadmittingStorage',
+  'EvacuationHookRefused',
   'CordoningControlPlane',
   'DrainingControlPlane',
   'RebootingEtcd',

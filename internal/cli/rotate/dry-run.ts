@@ -65,10 +65,21 @@ export async function dryRun(
   // Machines stand anywhere in it, and each is checked against what it is given before it is given it.
   const begun =
     record === undefined ? [] : ['the rotation has begun: machines were not asked about its configurations'];
+  const { evacuationHook } = request;
+  const hook =
+    evacuationHook === undefined ? [] : [`evacuation hook ${evacuationHook}: may be executed; it was not asked`];
   const blocked = plan.blocked === undefined ? [] : [`a rotation would not start: ${plan.blocked.message}`];
   await output.result(
-    { plan: plan.value, blocked: plan.blocked ?? null, dryRun: results, kubernetes },
-    [...lines, ...kubernetes.map(kubeDryRunText), ...begun, ...blocked, 'dry run: nothing was changed'].join('\n'),
+    {
+      plan: plan.value,
+      blocked: plan.blocked ?? null,
+      dryRun: results,
+      kubernetes,
+      evacuationHook: evacuationHook ?? null,
+    },
+    [...lines, ...kubernetes.map(kubeDryRunText), ...hook, ...begun, ...blocked, 'dry run: nothing was changed'].join(
+      '\n',
+    ),
   );
   return 'ok';
 }

@@ -38,6 +38,15 @@ describe('measuredDurations', () => {
     expect(measuredDurations([line(0, 'reboot', 'cp1'), ...reboot(300, 350)])).toEqual({ rebootMs: 350_000 });
   });
 
+  it('counts until the cluster was whole, and not what the evacuation hook took after that', () => {
+    const [asked, sent, ...back] = reboot(0, 900);
+    const readmit = [line(40, 'readmit', 'cp1'), line(50, 'readmit', 'cp1')];
+
+    expect(measuredDurations([asked, sent, ...readmit, ...back].filter((each) => each !== undefined))).toEqual({
+      rebootMs: 40_000,
+    });
+  });
+
   it('counts neither what waited for somebody, nor what did not end, nor an uncordon of another kind', () => {
     expect(
       measuredDurations([

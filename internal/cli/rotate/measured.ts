@@ -16,7 +16,10 @@ export function measuredDurations(trail: readonly AuditEntry[]): Partial<Duratio
     const at = Date.parse(time);
     // One that was asked for again has lasted since the first request.
     if (effect === 'reboot' && phase === 'before' && !requested.has(key)) requested.set(key, at);
-    if (effect !== 'uncordon' || phase !== 'after' || outcome !== 'ok') continue;
+    // What the evacuation hook takes once the cluster is whole is no part of it.
+    const isWhole =
+      (effect === 'readmit' && phase === 'before') || (effect === 'uncordon' && phase === 'after' && outcome === 'ok');
+    if (!isWhole) continue;
     const lasted = at - (requested.get(key) ?? Number.NaN);
     requested.delete(key);
     if (lasted > 0 && lasted <= LONGEST_REBOOT_MS) took.push(lasted);

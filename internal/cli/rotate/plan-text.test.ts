@@ -47,6 +47,25 @@ describe('planText', () => {
     assert.ok(text.includes(' in all, without the time that you take for the hand-off.\n'), text);
   });
 
+  it('says at which steps the evacuation hook is asked, and that its time is not known', () => {
+    const text = planFor({ targets: ['etcd'], controlPlanes: 1, evacuationHook: '/opt/storage' });
+
+    const line = '    each: /opt/storage evacuate NODE, cordon, drain, reboot, /opt/storage readmit NODE, uncordon\n';
+    // In Accepting, Issuing and Dropping, below what is rebooted.
+    assert.equal(text.split(line).length, 4, text);
+    assert.equal(text.split(`cp1\n${line}`).length, 3, text);
+    assert.ok(text.includes(' in all, without the time that the evacuation hook takes.\n'), text);
+  });
+
+  it('says that an evacuation hook is not asked where no machine is rebooted', () => {
+    const text = planFor({ targets: ['talos'], evacuationHook: '/opt/storage' });
+
+    assert.deepEqual(section(text, 'Know before:').slice(-1), [
+      '  - The evacuation hook /opt/storage is not asked for anything: no machine is rebooted.',
+    ]);
+    assert.ok(!text.includes('readmit'), text);
+  });
+
   it('says what workers are told before everybody else', () => {
     const text = planFor({ targets: ['talos', 'kubernetes'], workers: 2 });
 

@@ -6,6 +6,10 @@ import type { NamedPlan } from './plan.ts';
 export function planText(plan: NamedPlan): string {
   const { targets, controlPlanes, workers, stages, pointOfNoReturn } = plan;
   const hasHandoff = stages.some((stage) => stage.name === 'AwaitingCredentials');
+  const without = [
+    ...(hasHandoff ? ['you take for the hand-off'] : []),
+    ...(stages.some((stage) => stage.aroundReboot !== undefined) ? ['the evacuation hook takes'] : []),
+  ];
   return [
     `Plan: replace the ${targets.map(({ title }) => title).join(', the ')}`,
     `  control planes  ${controlPlanes.join(', ') || 'none'}`,
@@ -13,7 +17,7 @@ export function planText(plan: NamedPlan): string {
     '',
     'Stages:',
     ...stages.filter((stage) => stage.name !== 'Pending').flatMap(stageLines),
-    `About ${duration(plan.aboutMs)} in all${hasHandoff ? ', without the time that you take for the hand-off' : ''}.`,
+    `About ${duration(plan.aboutMs)} in all${without.length === 0 ? '' : `, without the time that ${without.join(' and ')}`}.`,
     rebootText(plan),
     ...section(
       'Does not answer for a while:',
@@ -52,6 +56,7 @@ function stageLines(stage: PlanStage): string[] {
       : [
           `    then rebooted one at a time: ${stage.reboots.join(', ')}${stage.rebootsSkippable ? ' (each only where it does not serve the new certificate by itself)' : ''}`,
         ]),
+    ...(stage.aroundReboot === undefined ? [] : [`    each: ${stage.aroundReboot.join(', ')}`]),
     ...stage.waits.map((wait) => `    waits until ${wait}`),
   ];
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   CA_TARGETS,
   type CaTarget,
@@ -22,12 +23,14 @@ export interface RotateRequest {
   readonly previousBundle: OperationSpec['previousBundle'];
   /** What becomes of endpoints that cannot be tried at the end; absent: they are held for. */
   readonly unreachableEndpoints?: OperationSpec['unreachableEndpoints'];
+  /** Absolute path of the program that is asked around each reboot; absent: none, or the one of the operation that is gone on with. */
+  readonly evacuationHook?: OperationSpec['evacuationHook'];
   /** How long things are watched that must stay as they are; absent: the two minutes of the design. */
   readonly settleMs?: number;
 }
 
 /** Reads the options of `rotate-ca`. Errors: `usage`. */
-export function readRequest(options: OptionValues): RotateRequest {
+export function readRequest(options: OptionValues, workingDirectory: string): RotateRequest {
   const named = list(options, 'ca');
   const all = flag(options, 'all');
   if (all && named !== undefined) throw new CliError('usage', '--all and --ca exclude each other');
@@ -48,6 +51,7 @@ export function readRequest(options: OptionValues): RotateRequest {
     restartWorkloads: flag(options, 'restartWorkloads') ? 'Rolling' : 'Never',
     previousBundle: text(options, 'previousBundle') === 'remove' ? 'Remove' : 'Archive',
     ...unreachableOf(options),
+    ...evacuationHookOf(options, workingDirectory),
     ...settleOf(text(options, 'settle')),
   };
 }
@@ -56,6 +60,18 @@ export function readRequest(options: OptionValues): RotateRequest {
 export function unreachableOf(options: OptionValues): Pick<OperationSpec, 'unreachableEndpoints'> {
   const choice = text(options, 'unreachableEndpoints');
   return choice === undefined ? {} : { unreachableEndpoints: choice === 'report' ? 'Report' : 'Hold' };
+}
+
+/** What `--evacuation-hook` says; nothing where it is not given. Errors: `usage`. */
+export function evacuationHookOf(
+  options: OptionValues,
+  workingDirectory: string,
+): Pick<OperationSpec, 'evacuationHook'> {
+  const given = text(options, 'evacuationHook');
+  if (given === undefined) return {};
+  const evacuationHook = resolve(workingDirectory, given);
+  if (!/\p{C}/u.test(evacuationHook)) return { evacuationHook };
+  throw new CliError('usage', '--evacuation-hook: the path holds control characters', 'Nothing was done.');
 }
 
 /** The settings of the engine for what was asked; the design's where nothing else was. */
@@ -85,5 +101,6 @@ export function specOf(request: RotateRequest): OperationSpec {
     restartWorkloads: request.restartWorkloads,
     previousBundle: request.previousBundle,
     ...(request.unreachableEndpoints !== undefined && { unreachableEndpoints: request.unreachableEndpoints }),
+    ...(request.evacuationHook !== undefined && { evacuationHook: request.evacuationHook }),
   };
 }

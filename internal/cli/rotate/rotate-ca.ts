@@ -17,10 +17,11 @@ import { type FinishOptions, finishCredentials, settleLeftovers } from '../hando
 import { refreshTalosconfig } from '../handoff/refresh.ts';
 import { retryHandoff } from '../handoff/retry.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
-import { operationName, operationUnderWay } from '../operations.ts';
+import { changeSpec, operationName, operationUnderWay } from '../operations.ts';
 import { type MetricsFile, openMetricsFile } from '../progress/metrics-file.ts';
 import { completionOf, completionText } from './completion.ts';
 import { dryRun } from './dry-run.ts';
+import { checkHook } from './evacuation-hook.ts';
 import { lookAtPlan } from './plan.ts';
 import { type RotateRequest, readRequest, settingsOf, specOf } from './request.ts';
 import { type RunOutcome, runRotation } from './run.ts';
@@ -28,7 +29,8 @@ import { type RunOutcome, runRotation } from './run.ts';
 /** `ichor cluster rotate-ca`: plan, ask, run to the end; or go on with what is under way. */
 export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   const { options, environment } = invocation;
-  const request = readRequest(options);
+  const request = readRequest(options, environment.workingDirectory);
+  if (request.evacuationHook !== undefined) await checkHook(request.evacuationHook);
   const purpose = request.dryRun ? {} : { purpose: 'rotating certificate authorities' };
   await using cluster = await openCluster(invocation, { ...purpose, bundle: true });
   const connections = await environment.connections();
@@ -48,7 +50,7 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     const begun =
       underWay === undefined
         ? await start(invocation, { cluster, view, request })
-        : { operation: await resume(invocation, { operation: underWay, view, request }), plan: undefined };
+        : { operation: await resume(invocation, { operation: underWay, cluster, view, request }), plan: undefined };
     if (begun === undefined) return 'declined';
     const { operation, plan } = begun;
     const { yes, follow } = request;
@@ -153,7 +155,7 @@ async function start(
 /** Goes on with an operation that was interrupted; its targets were frozen when it began. */
 async function resume(
   invocation: Invocation,
-  { operation, view, request }: Omit<Starting, 'cluster'> & { readonly operation: TalosOperation },
+  { operation, cluster, view, request }: Starting & { readonly operation: TalosOperation },
 ): Promise<TalosOperation> {
   const { output, environment } = invocation;
   const { name, uid } = operation.metadata;
@@ -180,8 +182,11 @@ async function resume(
   await checkName(invocation, {
     clusterName: () => retryHandoff(() => view.clusterName(), { clock, signal, onWaiting }),
   });
+  const { evacuationHook } = request;
+  const changed = evacuationHook === undefined ? operation : await changeSpec(cluster.store, name, { evacuationHook });
   output.say(`going on with the operation ${name} (uid ${uid}), stage ${stage}: ${targets.join(', ')}`);
-  return operation;
+  if (changed.spec.evacuationHook !== undefined) output.say(`evacuation hook: ${changed.spec.evacuationHook}`);
+  return changed;
 }
 
 const NO_RECORD = { material: undefined, bundleReplaced: false, problems: [], otherOperations: [] };

@@ -12,6 +12,7 @@ import { acknowledge, offerCredentials } from '../handoff/handoff.ts';
 import type { Output } from '../output.ts';
 import { createProgress, type Progress } from '../progress/follow.ts';
 import type { MetricsFile } from '../progress/metrics-file.ts';
+import { createEvacuationHook } from './evacuation-hook.ts';
 import { measuredDurations } from './measured.ts';
 
 /** Everything that a run of an operation needs. */
@@ -45,7 +46,12 @@ export async function runRotation(context: RunContext, name: string): Promise<Ru
   const { environment, output, store } = context;
   const { clock, interrupted } = environment;
   const connections = await environment.connections();
-  const engine = createEngine({ ports: { clock, connections, store }, settings: context.settings });
+  const evacuation = createEvacuationHook({
+    env: environment.env,
+    directory: store.directory,
+    signal: interrupted,
+  });
+  const engine = createEngine({ ports: { clock, connections, store, evacuation }, settings: context.settings });
   const announcer = createAnnouncer({
     ports: { clock, connections, store },
     host: hostname(),

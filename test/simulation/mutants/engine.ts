@@ -257,7 +257,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         RECONCILE,
-        '    message: failure === undefined ? decision.message : messageOf(failure),',
+        '    message: failure === undefined ? (answer?.found ?? decision.message) : messageOf(failure),',
         '    message: decision.message + observed.state.bundle.talos.key.expose(),',
       ),
     ],

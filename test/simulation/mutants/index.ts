@@ -6,6 +6,7 @@ import { PACKAGE_MUTANTS } from './packages.ts';
 import { PROPERTY_MUTANTS } from './properties.ts';
 import { ROLL_MUTANTS } from './roll.ts';
 import { STAGE_MUTANTS } from './stages.ts';
+import { STORAGE_MUTANTS } from './storage.ts';
 import { ABANDON_MUTANTS, TRUST_MUTANTS } from './trust.ts';
 
 /** Every mutant; `npm run mutants` kills them. */
@@ -13,6 +14,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROTOCOL,
   ...STAGE_MUTANTS,
   ...ROLL_MUTANTS,
+  ...STORAGE_MUTANTS,
   ...ENGINE_MUTANTS,
   ...TRUST_MUTANTS,
   ...ABANDON_MUTANTS,

@@ -139,7 +139,7 @@ export const ABANDON_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/abandon.ts',
-        'return takeBack(context) ?? letGo(context, why);',
+        'return takeBack(context) ?? readmit(context) ?? letGo(context, why);',
         'return letGo(context, why);',
       ),
     ],
