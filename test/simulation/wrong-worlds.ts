@@ -36,7 +36,7 @@ export const WRONG_WORLDS: readonly WrongWorld[] = [
         "    bump(machine, 'KubeletSecrets');\n    machine.kubelet.trust = prints(next.kubelet);\n",
       ),
     ],
-    shows: /moved service:kubelet; not in the replay/,
+    shows: /ended in Accepting .*cp1: its kubelet is still the one that started/,
   },
   {
     name: 'etcd reads its trust again while it runs',
