@@ -21,6 +21,8 @@ export interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly choices?: readonly string[];
+  /** The words that it may be, for completion alone: whoever reads the argument says what is wrong with others. */
+  readonly words?: () => Promise<readonly string[]>;
   /** What a shell completes for it. */
   readonly completes?: 'directory';
 }

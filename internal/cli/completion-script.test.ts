@@ -27,6 +27,8 @@ describe('completion in bash', () => {
   it('offers the values of an option', async () => {
     assert.deepEqual(await offered('operation', 'list', '-o', ''), ['text', 'json', 'yaml']);
     assert.deepEqual(await offered('completion', 'z'), ['zsh']);
+    assert.deepEqual(await offered('lab', 'break', 'power-'), ['power-loss']);
+    assert.deepEqual(await offered('lab', 'mend', 'power-'), ['power-loss']);
   });
 
   it('offers the words of a list, after each comma anew', async () => {
