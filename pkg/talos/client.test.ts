@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ContainersResponse } from '../../proto/generated/talos/machine.ts';
 import {
   aClient,
   aTalosCa,
@@ -62,6 +63,31 @@ describe('a client bound to one machine', () => {
 
     expect(server.received.map((call) => call.path)).toEqual(['/machine.MachineService/Version']);
     expect(Object.keys(server.received[0]?.metadata.getMap() ?? {}).sort()).toEqual(['user-agent']);
+  });
+
+  it.each([
+    [2, 3, 'listed'],
+    [3, 3, 'not-found'],
+  ])('lists containers again where one was removed meanwhile: %i times in vain', async (inVain, asked, expected) => {
+    let calls = 0;
+    const server = await aServer({
+      machine: {
+        containers(_call, reply) {
+          calls += 1;
+          if (calls <= inVain) reply({ code: status.NOT_FOUND, details: 'container "a": not found' });
+          else reply(null, ContainersResponse.fromPartial({ messages: [{ containers: [] }] }));
+        },
+      },
+    });
+
+    const found = await aMachine(server)
+      .containers()
+      .then(
+        () => 'listed',
+        (error: TalosError) => error.kind,
+      );
+
+    expect([found, calls]).toEqual([expected, asked]);
   });
 
   it('uses one connection for many calls at once', async () => {

@@ -7,8 +7,15 @@ import {
   type ServiceInfo,
   ServiceRestartRequest,
 } from '../../../proto/generated/talos/machine.ts';
+import { isTalosError } from '../errors.ts';
 import type { ContainerStatus, ServiceStatus, TalosMachine } from '../machine.ts';
 import { type CallContext, milliseconds, only } from './context.ts';
+
+/**
+ * How often containers are listed before it counts as failed. Talos lists them and then asks for the status of each:
+ * one that is removed in between fails the whole list with NotFound (docs/reference/talos-observed.md).
+ */
+const LISTINGS = 3;
 
 /** Services of machined and containers of the CRI. */
 export function createServiceCalls({
@@ -32,8 +39,14 @@ export function createServiceCalls({
     async containers(options) {
       const kind = { call: 'Containers k8s.io', deadlineMs: deadlines.readMs };
       const request = ContainersRequest.fromPartial({ namespace: 'k8s.io', driver: ContainerDriver.CRI });
-      const reply = await invoker.unary(MachineServiceService.containers, request, kind, options);
-      return only(invoker, kind, reply.messages).containers.map(readContainer);
+      for (let listing = 1; ; listing += 1) {
+        try {
+          const reply = await invoker.unary(MachineServiceService.containers, request, kind, options);
+          return only(invoker, kind, reply.messages).containers.map(readContainer);
+        } catch (error) {
+          if (listing === LISTINGS || !isTalosError(error, 'not-found')) throw error;
+        }
+      }
     },
   };
 }

@@ -32,7 +32,7 @@ export function clusterFieldsConformance(subject: () => Subject): void {
       const trust = [target.bundle.talos.certificate, target.bundle.kubernetes.certificate];
       return (await probeTls({ host: first.address, port, trust, credentials: target.credentials })).chain[0];
     };
-    /** What the API server is to serve, once it is for this name: Talos may make it twice for one change. */
+    /** What the API server is to serve, once it is for this name. */
     const apiServerLeaf = async (name: string) => {
       let leaf: Certificate | undefined;
       await until(`the certificate of the API server is for ${name}`, 600_000, async () => {

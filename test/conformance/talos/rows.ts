@@ -125,7 +125,7 @@ async function movedBy(
   let since = performance.now();
   await until(`${expected.join(', ')} move on ${machine.name}, and then nothing else`, 600_000, async () => {
     const now = await footprint(machine, ROW_KINDS);
-    // What has moved may move again: a certificate is made of the new endpoint first, and then of the new names.
+    // What has moved may move again, such as a certificate that is made of several things.
     if (between(last, now).length > 0) since = performance.now();
     last = now;
     const names = between(before, now);
