@@ -22,7 +22,7 @@ export interface ArgumentSpec {
   readonly summary: string;
   readonly choices?: readonly string[];
   /** The words that it may be, for completion alone: whoever reads the argument says what is wrong with others. */
-  readonly words?: () => Promise<readonly string[]>;
+  readonly words?: readonly string[];
   /** What a shell completes for it. */
   readonly completes?: 'directory';
 }

@@ -1,4 +1,4 @@
-import type { Command, OptionSpec } from './command.ts';
+import type { ArgumentSpec, Command, OptionSpec } from './command.ts';
 
 /** A shell that completions are made for. */
 export type Shell = 'bash' | 'zsh' | 'fish';
@@ -21,6 +21,11 @@ function namesOf({ flags }: OptionSpec): string[] {
   return flags.split(/[ ,]+/).filter((part) => part.startsWith('-'));
 }
 
+/** What an argument may be, as far as it is known beforehand. */
+function wordsOf(argument: ArgumentSpec | undefined): readonly string[] {
+  return argument?.choices ?? argument?.words ?? [];
+}
+
 function takesValue({ flags }: OptionSpec): boolean {
   return flags.includes('<');
 }
@@ -33,7 +38,7 @@ function bashScript(commands: readonly Command[]): string {
     return `    ${noun}) words="${names.join(' ')}" ;;`;
   });
   const options = commands.map(({ path, options: specs, argument }) => {
-    const words = [...specs.flatMap(namesOf), '--help', ...(argument?.choices ?? [])].join(' ');
+    const words = [...specs.flatMap(namesOf), '--help', ...wordsOf(argument)].join(' ');
     const folders = argument?.completes === undefined ? '' : ' _ichor_files -d;';
     return `    "${path.join(' ')}"*) words="${words}";${folders} ;;`;
   });
@@ -98,8 +103,8 @@ function fishScript(commands: readonly Command[]): string {
       lines.push(`complete -c ichor -n ${quote(isOpen)} -a ${second} -d ${quote(summary)}`);
     }
     const isHere = path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ');
-    if (argument?.choices !== undefined)
-      lines.push(`complete -c ichor -n ${quote(isHere)} -a ${quote(argument.choices.join(' '))}`);
+    const words = wordsOf(argument);
+    if (words.length > 0) lines.push(`complete -c ichor -n ${quote(isHere)} -a ${quote(words.join(' '))}`);
     if (argument?.completes !== undefined)
       lines.push(`complete -c ichor -n ${quote(isHere)} -a '(__fish_complete_directories)'`);
     lines.push(...options.map((spec) => `complete -c ichor -n ${quote(isHere)} ${fishOption(spec)}`));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeAll, describe, it } from 'vitest';
 import { createMint, createWorld, type Mint, type SimMachine, type World } from '../simulator/index.ts';
+import { FAULT_NAMES } from './fault-names.ts';
 import { createFaults, LAB_FAULTS, type LabFault } from './faults.ts';
 import { machineStatus } from './status.ts';
 
@@ -31,6 +32,13 @@ const concerned = (fault: LabFault): string | undefined => (fault.concerns === '
 const UNSEEN = ['cut-etcd'];
 
 describe('LAB_FAULTS', () => {
+  it('are those whose names are completed', () => {
+    assert.deepEqual(
+      LAB_FAULTS.map(({ name }) => name),
+      FAULT_NAMES,
+    );
+  });
+
   it.each(LAB_FAULTS.map((fault) => [fault.name, fault] as const))('%s can be seen', async (name, fault) => {
     const world = aWorld();
     const before = look(world);

@@ -10,11 +10,12 @@ import {
   stopEtcd,
   type World,
 } from '../simulator/index.ts';
+import type { FaultName } from './fault-names.ts';
 import { LabError } from './lab-error.ts';
 
 /** A fault of the world by its name. */
 export interface LabFault {
-  readonly name: string;
+  readonly name: FaultName;
   readonly summary: string;
   /** Which machines can have it; `cluster` for a fault of the whole. */
   readonly concerns: 'machine' | 'controlplane' | 'cluster';

@@ -8,7 +8,7 @@ import { type Blueprint, type BlueprintOptions, newBlueprint } from './blueprint
 import { createCertificates } from './certificates.ts';
 import { adminKubeconfig, adminTalosconfig } from './credentials.ts';
 import { forward } from './endpoint.ts';
-import { createFaults, type FaultInForce, type LabFault, machineNamed } from './faults.ts';
+import { createFaults, type FaultInForce, machineNamed } from './faults.ts';
 import { createIssuer } from './issuer.ts';
 import { serveKubernetes } from './kube-server.ts';
 import { LabError } from './lab-error.ts';
@@ -47,7 +47,7 @@ export interface Lab extends AsyncDisposable {
   /** Errors: `usage` without such a machine; `refused` where it is off or reboots already. */
   reboot(machine: string): void;
   /** Errors: as {@link Faults.start}. */
-  break(fault: LabFault['name'], machine?: string): void;
+  break(fault: string, machine?: string): void;
   /** Ends what matches; all faults where nothing is named. */
   mend(fault?: string, machine?: string): readonly FaultInForce[];
   /** Ends every listener, connection and timer. The files stay. */

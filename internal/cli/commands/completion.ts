@@ -14,15 +14,8 @@ fish: ichor completion fish | source`,
       import('../completion-script.ts'),
       import('./index.ts'),
     ]);
-    const script = completionScript(argument as 'bash' | 'zsh' | 'fish', await Promise.all(COMMANDS.map(withWords)));
+    const script = completionScript(argument as 'bash' | 'zsh' | 'fish', COMMANDS);
     await output.result({ shell: argument, script }, script);
     return 'ok';
   },
 };
-
-/** The words of an argument are looked up only here, where they are printed. */
-async function withWords(command: Command): Promise<Command> {
-  const { argument } = command;
-  if (argument?.words === undefined) return command;
-  return { ...command, argument: { ...argument, choices: await argument.words() } };
-}

@@ -1,3 +1,4 @@
+import { FAULT_NAMES } from '../../../lab/fault-names.ts';
 import { type Command, type OptionSpec, OUTPUT_OPTION } from '../../command.ts';
 
 const LAB_DIRECTORY: OptionSpec = {
@@ -94,16 +95,11 @@ const labLogs: Command = {
   },
 };
 
-async function faultNames(): Promise<string[]> {
-  const { LAB_FAULTS } = await import('../../../lab/index.ts');
-  return LAB_FAULTS.map(({ name }) => name);
-}
-
 const labBreak: Command = {
   path: ['lab', 'break'],
   summary: 'break something in a lab',
   details: 'ichor lab break --list shows every fault. It stays until ichor lab mend.',
-  argument: { name: '[FAULT]', summary: 'the fault, as --list names it', words: faultNames },
+  argument: { name: '[FAULT]', summary: 'the fault, as --list names it', words: FAULT_NAMES },
   secondArgument: { name: '[MACHINE]', summary: 'the machine, where the fault concerns one' },
   options: [{ flags: '--list', summary: 'list the faults' }, LAB_DIRECTORY, OUTPUT_OPTION],
   async run(invocation) {
@@ -115,7 +111,7 @@ const labBreak: Command = {
 const labMend: Command = {
   path: ['lab', 'mend'],
   summary: 'mend what was broken in a lab: everything, one fault, or one fault of one machine',
-  argument: { name: '[FAULT]', summary: 'the fault', words: faultNames },
+  argument: { name: '[FAULT]', summary: 'the fault', words: FAULT_NAMES },
   secondArgument: { name: '[MACHINE]', summary: 'the machine' },
   options: [LAB_DIRECTORY, OUTPUT_OPTION],
   async run(invocation) {
