@@ -46,6 +46,7 @@ export {
   toPkcs8,
   writePrivateKey,
 } from './private-key.ts';
+export { redactKeys } from './redact.ts';
 export { type PrivateKeyPem, Secret } from './secret.ts';
 export {
   createServiceAccountKey,

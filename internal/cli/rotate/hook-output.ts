@@ -1,5 +1,10 @@
+import { redactKeys } from '../../../pkg/pki/index.ts';
+
 /** As much of what a hook prints as is kept: its end, with room for a whole key, so that none is cut in two unseen. */
 export const KEPT_BYTES = 8_192;
+
+/** What stands in the place of what may be a key. */
+const REMOVED = '[removed]';
 
 /** As much of it as people read in a reason. */
 const LINES = 3;
@@ -29,10 +34,8 @@ function withoutControls(text: string): string {
   );
 }
 
-/** PEM of any kind, also one of which the beginning or the end is missing, and every long run of base64, hex or token text. */
+/** Also of a key whose beginning is missing: only the end of what a program prints is kept. */
 function withoutKeys(text: string): string {
-  return text
-    .replace(/^(?:(?!-----BEGIN)[\s\S])*?-----END[^\n]*/, '[removed]')
-    .replaceAll(/-----BEGIN[\s\S]*?(?:-----END[^\n]*|$)/g, '[removed]')
-    .replaceAll(/[A-Za-z0-9+/_-]{32,}={0,2}/g, '[removed]');
+  const begun = text.replace(/^(?:(?!-----BEGIN)[\s\S])*?-----END[^\n]*/, REMOVED);
+  return redactKeys(begun, REMOVED);
 }

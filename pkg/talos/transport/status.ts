@@ -1,6 +1,6 @@
+import { redactKeys } from '../../pki/index.ts';
 import type { CallOutcome, TalosErrorKind } from '../errors.ts';
 import { TransportFailure } from './failure.ts';
-import { redact } from './redact.ts';
 
 /** Status codes of gRPC, by number. */
 const OK = 0;
@@ -61,5 +61,7 @@ export function statusFailure(code: number, message: string): TransportFailure |
   if (code === OK) return undefined;
   const byText = BY_TEXT.find((entry) => entry.code === code && entry.text.test(message));
   const verdict = byText?.verdict ?? VERDICTS[code] ?? { kind: 'refused', outcome: 'unknown' };
-  return new TransportFailure(verdict.kind, verdict.outcome, message === '' ? `gRPC status ${code}` : redact(message));
+  // Talos quotes the part of a configuration that it does not accept, an unknown `key` beside an accepted CA with its value.
+  const said = message === '' ? `gRPC status ${code}` : redactKeys(message);
+  return new TransportFailure(verdict.kind, verdict.outcome, said);
 }

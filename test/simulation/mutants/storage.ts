@@ -102,13 +102,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a key that a hook prints stands in the reason',
     row: 'S16 S25',
-    edits: [
-      edit(
-        'internal/cli/rotate/hook-output.ts',
-        "'[removed]')\n    .replaceAll(/-----BEGIN",
-        "'$&')\n    .replaceAll(/-----BEGIN",
-      ),
-    ],
+    edits: [edit('internal/cli/rotate/hook-output.ts', '-----END[^\\n]*/, REMOVED)', "-----END[^\\n]*/, '$&')")],
     tests: ['internal/cli/rotate/hook-output.test.ts'],
   },
 ];
