@@ -1,3 +1,4 @@
+import { isAtLeast } from '../../api/v1alpha1/index.ts';
 import { createEvent, type KubeClient } from '../../pkg/kube/index.ts';
 import { type Announcement, announcementsOf } from '../rotation/announcements.ts';
 import { createIdentities } from './identities.ts';
@@ -56,7 +57,7 @@ export function createAnnouncer({ ports, host, onLost, readKubeconfig }: Announc
   async function send(announcement: Announcement, reconciled: Reconciled, at: number): Promise<void> {
     if (ending.signal.aborted) return;
     const { stage } = reconciled.operation.status;
-    session.use(await identities.talos(await ports.store.readState(), stage !== 'Pending' && stage !== 'Accepting'));
+    session.use(await identities.talos(await ports.store.readState(), isAtLeast(stage, 'Issuing')));
     const event = {
       ...announcement,
       regarding: { apiVersion: 'v1', namespace: '', uid: uidOf(announcement), ...announcement.regarding },

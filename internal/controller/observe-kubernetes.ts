@@ -19,6 +19,7 @@ import {
   whyNotRestartable,
 } from '../../pkg/kube/index.ts';
 import type { Certificate, Fingerprint } from '../../pkg/pki/index.ts';
+import { CLOCKS_APART_MS } from '../rotation/gates/clocks-agree.ts';
 import type {
   AuthenticationReading,
   KubernetesObservation,
@@ -121,11 +122,9 @@ async function readRootCas(client: KubeClient, expected: Fingerprint | undefined
 }
 
 /**
- * As far apart as clocks may be when a rotation begins (`clocks-agree`). Pods tell the time of an API server: by one that is
- * ahead, those that were made just before the new root CA would be new. One too many is listed rather than one too few.
+ * Pods tell the time of an API server: by one that is ahead, as far as it may be when a rotation begins, those that were
+ * made just before the new root CA would be new. One too many is listed rather than one too few.
  */
-const CLOCKS_APART_MS = 120_000;
-
 async function readStale(
   client: KubeClient,
   operation: TalosOperation,

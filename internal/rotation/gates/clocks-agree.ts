@@ -6,7 +6,7 @@ import type { Blocker } from '../decision.ts';
  * before our time, what Talos issues begins at the time of the machine that signs; a Lease tells a
  * clock to some ten seconds.
  */
-const BOUND_MS = 120_000;
+export const CLOCKS_APART_MS = 120_000;
 
 /**
  * Before the start, every machine has the time that this host has. To a clock that is behind, a new CA
@@ -15,10 +15,10 @@ const BOUND_MS = 120_000;
 export function clocksAgree(context: Context): Blocker | undefined {
   for (const { name, node } of context.observation.machines) {
     const aheadMs = node.known ? (node.value?.clockAheadMs ?? 0) : 0;
-    if (Math.abs(aheadMs) <= BOUND_MS) continue;
+    if (Math.abs(aheadMs) <= CLOCKS_APART_MS) continue;
     return {
       reason: 'ClocksDisagree',
-      message: `the clock of ${name} is ${spanText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this host; expected at most ${spanText(BOUND_MS)}`,
+      message: `the clock of ${name} is ${spanText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this host; expected at most ${spanText(CLOCKS_APART_MS)}`,
     };
   }
   return undefined;
