@@ -12,6 +12,8 @@ export interface OptionSpec {
   /** The words that a list separated by commas may hold, for completion. */
   readonly listOf?: readonly string[];
   readonly default?: string;
+  /** Whether it is a list: separated by commas, or the option again for each. Any other option is given once. */
+  readonly isList?: true;
   /** What a shell completes after it. */
   readonly completes?: 'file' | 'directory';
 }

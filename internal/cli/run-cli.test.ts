@@ -50,6 +50,30 @@ describe('runCli', () => {
     );
   });
 
+  it.each([
+    ['--ca', 'nonsense', '--ca', 'talos'],
+    ['--ca', 'talos', '--ca', 'nonsense'],
+    ['--ca', 'talos,nonsense'],
+  ])('takes a list in one option or in several: %j', async (...options) => {
+    const run = await runInProcess(['cluster', 'rotate-ca', ...options]);
+
+    assert.equal(run.code, 2);
+    assert.match(run.stderr, /"?nonsense"?/);
+  });
+
+  it.each([
+    [['cluster', 'rotate-ca', '--ca', '', '--ca', 'etcd'], '--ca is empty'],
+    [['cluster', 'rotate-ca', '--ca', 'etcd', '--ca', ''], '--ca is empty'],
+    [['cluster', 'status', '--dir', 'here', '--dir', 'there'], '--dir is given twice'],
+    [['cluster', 'status', '-o', 'json', '--output', 'yaml'], '--output is given twice'],
+    [['cluster', 'rotate-ca', '--previous-bundle', 'remove', '--previous-bundle', 'archive'], 'bundle is given twice'],
+  ])('drops no value without a word: %j', async (argv, found) => {
+    const run = await runInProcess(argv);
+
+    assert.equal(run.code, 2);
+    assert.ok(run.stderr.includes(found), run.stderr);
+  });
+
   it('ends with 2 for a list of nothing', async () => {
     const run = await runInProcess(['cluster', 'rotate-ca', '--ca', ' , ']);
 

@@ -103,6 +103,22 @@ function refuseEmpty(command: CommanderCommand): void {
   throw new CliError('usage', `${what} is empty`, 'Give it a value, or leave it out. Nothing was done.');
 }
 
+/** A list whose option is given again goes on. An empty word stays one, for `refuseEmpty` to find. */
+function joined(value: string, before: string | undefined): string {
+  if (before === undefined) return value;
+  return value === '' || before === '' ? '' : `${before},${value}`;
+}
+
+/** Of two values one would be dropped without a word: of two directories, the cluster that somebody meant. */
+function refuseRepeated(command: CommanderCommand, option: Option): void {
+  let given = 0;
+  command.on(`option:${option.name()}`, () => {
+    given += 1;
+    if (given < 2) return;
+    throw new CliError('usage', `${option.long} is given twice`, 'Give it once. Nothing was done.');
+  });
+}
+
 function inherit(parent: CommanderCommand, child: CommanderCommand): CommanderCommand {
   return child.copyInheritedSettings(parent);
 }
@@ -126,6 +142,8 @@ function addCommand(parent: CommanderCommand, command: Command, { environment, e
     const option = new Option(spec.flags, spec.summary);
     if (spec.choices !== undefined) option.choices(spec.choices);
     if (spec.default !== undefined) option.default(spec.default);
+    if (spec.isList) option.argParser(joined);
+    else if (option.required) refuseRepeated(added, option);
     added.addOption(option);
   }
   added.action(async () => {

@@ -9,7 +9,7 @@ export const clusterBundleExport: Command = {
   options: [
     DIRECTORY_OPTION,
     { flags: '--to <file>', summary: 'the file to write (required)', completes: 'file' },
-    { flags: '--recipient <keys>', summary: 'encrypt it for these age public keys, separated by commas' },
+    { flags: '--recipient <keys>', summary: 'encrypt it for these age public keys, separated by commas', isList: true },
     { flags: '--force', summary: 'replace a file that is there' },
     ...BUNDLE_OPTIONS,
     OUTPUT_OPTION,

@@ -29,6 +29,7 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
     {
       flags: '--ca <targets>',
       summary: `what to replace, separated by commas: ${TARGETS.join(', ')}`,
+      isList: true,
       listOf: TARGETS,
     },
     { flags: '--all', summary: 'replace all four' },
