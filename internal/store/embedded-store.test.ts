@@ -238,6 +238,20 @@ describe('operations in a store', () => {
     await expect(store.updateOperation(seen, { annotations: { a: 'b' } })).rejects.toBeInstanceOf(StaleOperationError);
   });
 
+  it('are read once while they stay the same, by nobody to be changed, and anew as soon as somebody else wrote', async () => {
+    const [mine, theirs] = [await open(), await open()];
+    const made = await mine.createOperation({ name: 'rotate-1', spec });
+
+    const seen = await mine.readOperation('rotate-1');
+    expect(await mine.readOperation('rotate-1')).toBe(seen);
+    expect((await mine.listOperations())[0]).toBe(seen);
+    expect(() => Object.assign(seen?.metadata.annotations ?? {}, { a: 'b' })).toThrow(TypeError);
+    await theirs.updateOperation(made, { spec: { paused: true } });
+    expect((await mine.readOperation('rotate-1'))?.spec.paused).toBe(true);
+    rmSync(at('operations/rotate-1.yaml'));
+    expect(await mine.readOperation('rotate-1')).toBeUndefined();
+  });
+
   it('lose no update when twenty writers of two stores change one at once', async () => {
     const stores = [await openLocked(), await open()];
     await stores[0]?.createOperation({ name: 'rotate-1', spec });

@@ -96,7 +96,8 @@ class DirectoryStore implements EmbeddedStore {
     const cache = { documents: new Map(), record: undefined };
     const { credentials = {}, open = openBundle } = options;
     this.#bundles = { files, uniqueName, directory, credentials, open, cache };
-    this.#operations = { files, uniqueName, directory: join(directory, 'operations'), now, newUid: randomUUID };
+    const operations = { directory: join(directory, 'operations'), newUid: randomUUID, known: new Map() };
+    this.#operations = { files, uniqueName, now, ...operations };
   }
 
   async acquireLock(options: { readonly purpose: string; readonly takeOver?: boolean }): Promise<HeldLock> {

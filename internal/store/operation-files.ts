@@ -12,12 +12,15 @@ export interface OperationFiles extends WriteMeans {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly newUid: () => string;
+  /** What each file held when it was read last, by its path: it is read at every look, and changes less often. */
+  readonly known: Map<string, { readonly bytes: Uint8Array; readonly operation: TalosOperation }>;
 }
 
 /** Every operation, sorted by name. */
-export async function listOperations({ files, directory }: OperationFiles): Promise<TalosOperation[]> {
+export async function listOperations(at: OperationFiles): Promise<TalosOperation[]> {
+  const { files, directory } = at;
   const names = (await files.list(directory)).filter((name) => /^[^.].*\.yaml$/.test(name)).sort();
-  const read = await Promise.all(names.map((name) => readFileAt({ files }, join(directory, name))));
+  const read = await Promise.all(names.map((name) => readFileAt(at, join(directory, name))));
   return read.filter((operation) => operation !== undefined);
 }
 
@@ -105,13 +108,26 @@ function nextVersion({ metadata }: TalosOperation): TalosOperation['metadata'] {
   return { ...metadata, resourceVersion: String(Number(metadata.resourceVersion) + 1) };
 }
 
-async function readFileAt({ files }: Pick<OperationFiles, 'files'>, path: string): Promise<TalosOperation | undefined> {
+async function readFileAt({ files, known }: OperationFiles, path: string): Promise<TalosOperation | undefined> {
   const bytes = await files.read(path);
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined) {
+    known.delete(path);
+    return undefined;
+  }
+  const before = known.get(path);
+  if (before !== undefined && Buffer.compare(before.bytes, bytes) === 0) return before.operation;
   const document = parseDocument(Buffer.from(bytes).toString('utf8'), { prettyErrors: false });
   const problem = document.errors[0];
   if (problem !== undefined) throw new StoreError('malformed', path, `is not valid YAML (${problem.message})`);
-  return validated(path, document.toJS());
+  const operation = frozen(validated(path, document.toJS()));
+  known.set(path, { bytes, operation });
+  return operation;
+}
+
+/** Whoever reads it next gets the same object. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
 }
 
 function validated(path: string, value: unknown): TalosOperation {

@@ -1,6 +1,6 @@
 import { Agent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import { checkServerIdentity, connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Clock } from '../clock/index.ts';
 import { type Certificate, toPkcs8 } from '../pki/index.ts';
 import type { Credentials } from './client.ts';
@@ -82,11 +82,7 @@ function openOnce(binding: Binding, identity: ClientIdentity, trust: readonly Ce
     port: binding.port,
     // An IP address is not sent as server name; Node verifies it against the IP SANs.
     ...(binding.serverName === undefined ? {} : { servername: binding.serverName }),
-    ca: trust.map((ca) => ca.pem),
-    ...(identity.certificatePem === undefined ? {} : { cert: identity.certificatePem }),
-    // OpenSSL does not know Talos's label for Ed25519 keys; PKCS#8 suits every algorithm.
-    ...(identity.key === undefined ? {} : { key: toPkcs8(identity.key).expose() }),
-    minVersion: 'TLSv1.2',
+    secureContext: contextOf(identity, trust),
     ALPNProtocols: ['http/1.1'],
     // We refuse by ourselves below: Node would drop the connection without letting us say which certificate it saw.
     rejectUnauthorized: false,
@@ -137,3 +133,22 @@ function openOnce(binding: Binding, identity: ClientIdentity, trust: readonly Ce
     if (binding.closing.signal.aborted) onClosing();
   });
 }
+
+/** Trust and client certificate in OpenSSL's form, made once for each list of CAs while the certificate stays. */
+function contextOf(identity: ClientIdentity, trust: readonly Certificate[]): SecureContext {
+  const known = contexts.get(trust);
+  const { certificatePem, key } = identity;
+  if (known !== undefined && known.certificatePem === certificatePem && known.key === key) return known.context;
+  const context = createSecureContext({
+    ca: trust.map((ca) => ca.pem),
+    minVersion: 'TLSv1.2',
+    ...(certificatePem === undefined ? {} : { cert: certificatePem }),
+    // OpenSSL does not know Talos's label for Ed25519 keys; PKCS#8 suits every algorithm.
+    ...(key === undefined ? {} : { key: toPkcs8(key).expose() }),
+  });
+  contexts.set(trust, { certificatePem, key, context });
+  return context;
+}
+
+/** The last context of each list: it holds no session, so every connection made with it is verified by itself. */
+const contexts = new WeakMap<readonly Certificate[], ClientIdentity & { readonly context: SecureContext }>();

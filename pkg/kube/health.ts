@@ -1,12 +1,10 @@
 import type { CallOptions, KubeClient } from './client.ts';
 
-/** What one API server says about itself. */
+/** What one API server says about itself at `/readyz`. */
 export interface ApiServerHealth {
-  /** `/readyz`: it may be sent requests. */
+  /** It may be sent requests. */
   readonly ready: boolean;
-  /** `/livez`: it need not be restarted. */
-  readonly live: boolean;
-  /** Names of the checks that fail on either, sorted; such as `etcd`, `informer-sync`, `storage-readiness`. */
+  /** Names of the checks that fail, sorted; such as `etcd`, `informer-sync`, `storage-readiness`. */
   readonly failing: readonly string[];
 }
 
@@ -16,29 +14,16 @@ export interface ApiServerHealth {
  * shuts down keeps serving its old connections after it has closed its port (measured: up to 60 s).
  */
 export async function readApiServerHealth(client: KubeClient, options: CallOptions = {}): Promise<ApiServerHealth> {
-  const [ready, live] = await Promise.all([check(client, '/readyz', options), check(client, '/livez', options)]);
-  return {
-    ready: ready.ok,
-    live: live.ok,
-    failing: [...new Set([...ready.failing, ...live.failing])].sort(),
-  };
-}
-
-async function check(
-  client: KubeClient,
-  path: string,
-  options: CallOptions,
-): Promise<{ ok: boolean; failing: string[] }> {
   const text = await client.request<string>({
     method: 'GET',
-    path,
+    path: '/readyz',
     query: { verbose: true },
     reply: 'text',
     alsoAccept: [500],
-    doing: `ask ${path}`,
+    doing: 'ask /readyz',
     ...options,
   });
   // One line a check, `[+]ping ok` or `[-]etcd failed: reason withheld`, and a last line that sums up.
   const failing = text.includes('[-]') ? [...text.matchAll(/^\[-\](\S+)/gm)].map((match) => match[1] ?? '') : [];
-  return { ok: failing.length === 0 && /check passed\s*$/.test(text), failing };
+  return { ready: failing.length === 0 && /check passed\s*$/.test(text), failing: failing.sort() };
 }

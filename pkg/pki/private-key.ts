@@ -56,9 +56,16 @@ export function keyObjectOf(key: PrivateKeyPem): KeyObject {
  * which both refuse Talos's `ED25519 PRIVATE KEY`.
  */
 export function toPkcs8(key: PrivateKeyPem): PrivateKeyPem {
+  const known = pkcs8.get(key);
+  if (known !== undefined) return known;
   const der = keyObjectOf(key).export({ type: 'pkcs8', format: 'der' });
-  return Secret.of('private-key', writePemBlock('PRIVATE KEY', der));
+  const written = Secret.of('private-key', writePemBlock('PRIVATE KEY', der));
+  pkcs8.set(key, written);
+  return written;
 }
+
+/** A key is written once, though every connection shows it; forgotten together with it. */
+const pkcs8 = new WeakMap<PrivateKeyPem, PrivateKeyPem>();
 
 /** Writes a key under Talos's own label: PKCS#8, SEC1 or PKCS#1, by its algorithm. */
 export function writePrivateKey(key: KeyObject): PrivateKeyPem {

@@ -1,5 +1,22 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readAddress } from './fields.ts';
+import { publicKeyFingerprint, readAddress, sha256 } from './fields.ts';
+
+describe('publicKeyFingerprint', () => {
+  it('is that of the public half, of each key its own, however often it is asked for', () => {
+    const keys = Array.from({ length: 2 }, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+    const pem = keys.map((key) => Buffer.from(key.export({ type: 'sec1', format: 'pem' })));
+    const expected = keys.map((key) => sha256(createPublicKey(key).export({ type: 'spki', format: 'der' })));
+
+    for (let times = 0; times < 2; times += 1)
+      expect(pem.map((text) => publicKeyFingerprint(text, 'a field'))).toEqual(expected);
+  });
+
+  it('refuses what is no key each time anew, by the name of its field', () => {
+    for (const where of ['spec.key', 'spec.other'])
+      expect(() => publicKeyFingerprint(Buffer.from('-----BEGIN PRIVATE KEY-----'), where)).toThrow(where);
+  });
+});
 
 describe('readAddress', () => {
   it.each([

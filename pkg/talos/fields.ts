@@ -57,6 +57,23 @@ export function readKeyFingerprint(key: PEMEncodedKey | undefined, where: string
  * @throws PkiError that names the field, never its content
  */
 export function publicKeyFingerprint(pem: Uint8Array, where: string): Fingerprint {
+  const digest = sha256(pem);
+  const known = keys.get(digest);
+  if (known !== undefined) return known;
+  const fingerprint = decodedFingerprint(pem, where);
+  const [oldest] = keys.keys();
+  if (keys.size >= MOST_KEYS && oldest !== undefined) keys.delete(oldest);
+  keys.set(digest, fingerprint);
+  return fingerprint;
+}
+
+/** Keys that were decoded before, by the digest of their text: a machine shows the same ones at every look. */
+const keys = new Map<Fingerprint, Fingerprint>();
+
+/** As many as some hundred clusters have; the oldest is forgotten. */
+const MOST_KEYS = 10_000;
+
+function decodedFingerprint(pem: Uint8Array, where: string): Fingerprint {
   const text = Buffer.from(pem).toString('utf8');
   if (text.includes('PRIVATE KEY')) return keyFingerprint(parsePrivateKey(text, where));
   const [key] = parsePublicKeys(text, where);

@@ -23,8 +23,8 @@ export interface SecureSocket {
 }
 
 /**
- * Trust and client certificate in OpenSSL's form. No CA in `trust` means that
- * nothing is trusted, not the system's list.
+ * Trust and client certificate in OpenSSL's form, made once for the same ones. No CA in
+ * `trust` means that nothing is trusted, not the system's list.
  *
  * @throws Error when certificate and key do not belong together
  */
@@ -32,6 +32,21 @@ export function secureContext(
   trust: readonly Certificate[],
   credentials: CertificateAndKey | undefined,
 ): SecureContext {
+  const known = credentials && contexts.get(credentials);
+  const isSame = known?.trust.length === trust.length && trust.every((each, index) => each === known.trust[index]);
+  if (known !== undefined && isSame) return known.context;
+  const context = createContext(trust, credentials);
+  if (credentials !== undefined) contexts.set(credentials, { trust, context });
+  return context;
+}
+
+/** A context holds no session: every connection made with it is verified by itself. Forgotten together with the credentials. */
+const contexts = new WeakMap<
+  CertificateAndKey,
+  { readonly trust: readonly Certificate[]; readonly context: SecureContext }
+>();
+
+function createContext(trust: readonly Certificate[], credentials: CertificateAndKey | undefined): SecureContext {
   return createSecureContext({
     ca: trust.map((certificate) => certificate.pem),
     minVersion: 'TLSv1.2',
