@@ -351,6 +351,22 @@ describe('a client that presents a certificate', () => {
     expect(server.seen).toHaveLength(1);
   });
 
+  it('shows what its plugin gives now, not what it gave before', async () => {
+    const clients = await aCa('kubernetes', { now: Date.now() });
+    await using server = await startKubeServer({ answer: () => ({ json: {} }), onlyClientsOf: clients });
+    const leaf = await aLeaf(clients, { now: Date.now() });
+    const admin = { certificatePem: leaf.certificate.pem, key: leaf.key };
+    const given = [admin, {}, admin];
+    const resolve = async () => given[0] ?? {};
+    const client = server.client({ credentials: { kind: 'plugin', name: 'cloud login', resolve } });
+
+    const seen: unknown[] = [];
+    for (; given.length > 0; given.shift())
+      seen.push(await client.request({ ...READ, fresh: true }).catch((error: KubeError) => error.kind));
+
+    expect(seen).toEqual([{}, 'untrusted-client', {}]);
+  });
+
   it('learns that the server wants a certificate, which is no unreachable server, and that nothing was done', async () => {
     const clients = await aCa('kubernetes', { now: Date.now() });
     await using server = await startKubeServer({ answer: () => ({ json: {} }), onlyClientsOf: clients });

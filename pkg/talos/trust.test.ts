@@ -92,6 +92,19 @@ describe('trust during a rotation, where old and new CA share the subject', () =
     expect(machine.received).toEqual([]);
   });
 
+  it('is the list that is given, whatever the same credentials were used with before', async () => {
+    const [old, incoming] = [await aTalosCa(), await aTalosCa()];
+    const machine = await aMachine({ cas: [incoming] });
+    const credentials = await aClient(incoming);
+
+    const seen = [];
+    for (const trust of [[incoming], [old], [incoming, old], [old]])
+      seen.push(await call(machine, { trust, credentials }));
+
+    const refused = expect.objectContaining({ kind: 'untrusted-server' });
+    expect(seen).toEqual(['v1.14.1', refused, 'v1.14.1', refused]);
+  });
+
   it('is needed on both sides: a machine that does not take our certificate gets no request', async () => {
     const [old, incoming] = [await aTalosCa(), await aTalosCa()];
     const machine = await aMachine({ cas: [incoming] });
