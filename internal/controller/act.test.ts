@@ -110,6 +110,14 @@ describe('letting pods back when a rotation is abandoned', () => {
     expect(removed).toEqual(['record']);
   });
 
+  it("leaves a record in place that is another operation's", async () => {
+    const { actor, removed } = without();
+
+    await act(actor, { kind: 'abandon', uncordon: [], keepsRecord: true });
+
+    expect(removed).toEqual([]);
+  });
+
   it('waits for one that could not be listed, with the record in place', async () => {
     const { actor, removed } = without('no API server listed the Nodes');
 

@@ -72,7 +72,7 @@ async function change(actor: Actor, effect: Exclude<Effect, { readonly kind: 'ev
     case 'complete':
       return complete(actor);
     case 'abandon':
-      return abandon(actor, effect.uncordon);
+      return abandon(actor, effect);
   }
 }
 
@@ -92,7 +92,10 @@ async function applyAll(actor: Actor, effect: Extract<Effect, { kind: 'apply-con
 }
 
 /** Every step may be done twice, and all are retried together. Only who has left the cluster needs no pods back. */
-async function abandon(actor: Actor, names: readonly string[]): Promise<void> {
+async function abandon(
+  actor: Actor,
+  { uncordon: names, keepsRecord }: Extract<Effect, { kind: 'abandon' }>,
+): Promise<void> {
   const { machinesIncomplete } = actor.observed.observation;
   for (const name of names) {
     const machine = actor.observed.machines.find((each) => each.name === name);
@@ -100,7 +103,7 @@ async function abandon(actor: Actor, names: readonly string[]): Promise<void> {
     else if (machinesIncomplete !== undefined)
       throw new Error(`${name} may still be cordoned, and cannot be let pods back: ${machinesIncomplete}`);
   }
-  await actor.ports.store.removeRecord();
+  if (keepsRecord !== true) await actor.ports.store.removeRecord();
 }
 
 function machineOf(actor: Actor, name: string): ListedMachine {

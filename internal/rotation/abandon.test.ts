@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
-import { OLD } from '../../test/builders/rotation-material.ts';
+import { material, OLD } from '../../test/builders/rotation-material.ts';
 import { decide } from './decide.ts';
 
 /** A rotation that was deleted a second ago, in Accepting. */
@@ -16,6 +17,31 @@ describe('taking the new certificate authorities back', () => {
       reason: 'Reverting',
       message: 'cp1: taking the new certificate authorities back',
     });
+  });
+
+  it.each(['Before', 'Accepting', 'Issuing', 'Dropping'] as const)(
+    'is not for an operation that has not gone on yet with the record of another one: machines stand at %s',
+    (stands) => {
+      const store = { material: material(['kubernetes']), adoptedFrom: 'uid-of-before' };
+
+      expect(deleted({ stage: 'Pending', stands, store })).toEqual({
+        kind: 'act',
+        effect: { kind: 'abandon', uncordon: [], keepsRecord: true },
+        reason: 'Abandoning',
+        message:
+          'abandoned in Pending: the record and everything on the machines is of operation uid-of-before, and stays',
+      });
+    },
+  );
+
+  it('asks for another kube-apiserver of a control plane exactly where going back restarts it', () => {
+    const back = (targets: readonly CaTarget[]) => {
+      const decision = deleted({ targets });
+      return decision.kind === 'act' ? decision.mark?.applied?.at(-1)?.apiServerInstance : decision;
+    };
+
+    expect(back(['kubernetes'])).toBe('container-1');
+    expect(back(['talos'])).toBeUndefined();
   });
 
   it('lets the old CAs issue again everywhere before the new ones are distrusted anywhere', () => {

@@ -22,11 +22,26 @@ export function abandoned(context: Context): Decision | undefined {
   const names = context.targets.map((target) => target.name);
   const { abandonable, why } = rotationAbandonable(context.stage, names);
   if (!abandonable) return held(context, why);
+  const { adoptedFrom } = context.observation.store;
+  if (context.stage === 'Pending' && adoptedFrom !== undefined) return leaveToOthers(adoptedFrom);
   const late = context.status.inFlight.find((call) => mayStillLand(context, call));
   if (late !== undefined) {
     return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
   }
   return takeBack(context) ?? readmit(context) ?? letGo(context, why);
+}
+
+/**
+ * Before it has gone on with another operation's record it has told nobody anything: what that
+ * one did is not its to take back, and a record that may hold the only keys of machines is not its to remove.
+ */
+function leaveToOthers(owner: string): Decision {
+  return {
+    kind: 'act',
+    effect: { kind: 'abandon', uncordon: [], keepsRecord: true },
+    reason: 'Abandoning',
+    message: `abandoned in Pending: the record and everything on the machines is of operation ${owner}, and stays`,
+  };
 }
 
 /** Says once that a deletion is held, and goes on. */

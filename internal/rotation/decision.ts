@@ -37,8 +37,8 @@ export type Effect =
   | { readonly kind: 'restart-workload'; readonly owner: string }
   /** Remove the record, settle the replaced bundle, release the finalizer. */
   | { readonly kind: 'complete' }
-  /** Remove the record and the finalizer; the old certificate authorities stay. */
-  | { readonly kind: 'abandon'; readonly uncordon: readonly string[] };
+  /** Remove the record, unless it is another operation's, and the finalizer; the old certificate authorities stay. */
+  | { readonly kind: 'abandon'; readonly uncordon: readonly string[]; readonly keepsRecord?: true };
 
 /** Changes to the status; `undefined` removes a field. */
 export type StatusPatch = { readonly [K in keyof CaRotationStatus]?: CaRotationStatus[K] | undefined };

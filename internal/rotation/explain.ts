@@ -126,6 +126,7 @@ export function wordsFor(effect: Effect): string {
     case 'complete':
       return 'remove the rotation record and release the operation';
     case 'abandon':
+      if (effect.keepsRecord) return 'release the operation; the rotation record is not its own';
       return effect.uncordon.length === 0
         ? 'remove the rotation record and release the operation'
         : `uncordon ${effect.uncordon.join(', ')}, remove the rotation record and release the operation`;

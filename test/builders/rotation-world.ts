@@ -190,7 +190,7 @@ export class World {
   private does(effect: Effect): void {
     if (effect.kind === 'write-record') this.recorded = true;
     if (effect.kind === 'replace-bundle') this.bundleReplaced = true;
-    if (effect.kind === 'complete' || effect.kind === 'abandon') this.recorded = false;
+    if (effect.kind === 'complete' || (effect.kind === 'abandon' && !effect.keepsRecord)) this.recorded = false;
     if (effect.kind === 'abandon') this.abandoned = true;
     this.cluster.does(effect);
   }

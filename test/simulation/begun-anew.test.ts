@@ -30,4 +30,28 @@ describe('an operation that is removed by force, with its record left, and begun
     expect(failed).toEqual([]);
     expect([...resumedIn]).toEqual(['Accepting', 'Issuing', 'Dropping', 'Finalizing']);
   });
+
+  it('takes nothing back that the one before did, and leaves its record, when it is deleted before it went on', async () => {
+    const { took } = await simulate(base);
+
+    for (const share of [0.1, 0.4, 0.6, 0.8, 0.95]) {
+      const at = Math.floor(took * share);
+      const happenings = [
+        { at, what: 'begin-anew' as const },
+        { at: at + 20_000, what: 'delete' as const },
+      ];
+      const { end, violations, store } = await simulate({ ...base, happenings });
+
+      const anew = store.audit.findIndex(({ effect }) => effect === 'abandon');
+      expect(store.audit.slice(anew).map(({ effect, phase }) => [effect, phase])).toEqual([
+        ['abandon', 'before'],
+        ['abandon', 'after'],
+      ]);
+      expect({ end, violations, hasRecord: store.record !== undefined }).toEqual({
+        end: 'gone',
+        violations: [],
+        hasRecord: true,
+      });
+    }
+  });
 });

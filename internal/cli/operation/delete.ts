@@ -50,6 +50,13 @@ export async function deleteOperation(invocation: Invocation): Promise<ExitName>
       `${name} could not be abandoned any more; it stands in ${last?.status.stage ?? 'an unknown stage'}`,
     );
   }
+  if ((await store.readState()).record !== undefined) {
+    await output.result(
+      { operation: name, deleted: true, recordKept: true },
+      `${name} was removed, and nothing else: rotation.yaml holds the new certificate authorities of an operation before it, which machines may run with. ichor cluster rotate-ca goes on with them`,
+    );
+    return 'ok';
+  }
   const settled = await settleLeftovers(store, environment.clock.now());
   if (settled !== undefined) output.say(settled);
   await output.result(
