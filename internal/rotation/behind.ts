@@ -27,6 +27,11 @@ export function restartsKubelet(context: Context, machine: KnownMachine): boolea
   return context.targets.some((target) => target.restartsKubelet && stagesBehindIn(context, machine, target) > 0);
 }
 
+/** Whether what it is about to be told, or to go back to, is something for which Talos restarts its kube-apiserver. */
+export function restartsApiServer(context: Context, machine: KnownMachine): boolean {
+  return context.targets.some((target) => target.restartsApiServer && stagesBehindIn(context, machine, target) !== 0);
+}
+
 function stagesBehind(context: Context, machine: KnownMachine): number {
   return Math.max(0, ...context.targets.map((target) => stagesBehindIn(context, machine, target)));
 }

@@ -29,7 +29,7 @@ describe('a pass', () => {
   });
 
   it('remembers no kube-apiserver of a worker, nor of a control plane where none runs', () => {
-    const context = contextOf(anObservation({ except: { cp1: { instance: undefined } } }));
+    const context = contextOf(anObservation({ stands: 'Before', except: { cp1: { instance: undefined } } }));
     const entries = context.observation.machines.flatMap((machine) =>
       machine.talos.known ? remember(context, [], { ...machine, talos: machine.talos }) : [],
     );

@@ -169,6 +169,28 @@ describe('a pass', () => {
     });
   });
 
+  it('asks for another kube-apiserver only where the control plane is behind in something that restarts it', () => {
+    const behindIn = (target: CaTarget) =>
+      decide(
+        anObservation({
+          stage: 'Accepting',
+          targets: ['talos', 'kubernetes'],
+          except: { cp1: { standing: { [target]: { stage: 'Before' } } } },
+        }),
+      );
+    const told = { effect: { kind: 'apply-config', machine: 'cp1' } };
+    const before = { apiServerInstance: 'container-1' };
+
+    expect(behindIn('kubernetes')).toMatchObject({
+      ...told,
+      mark: { applied: expect.arrayContaining([expect.objectContaining({ machine: 'cp1', ...before })]) },
+    });
+    expect(behindIn('talos')).toMatchObject({
+      ...told,
+      mark: { applied: expect.not.arrayContaining([expect.objectContaining({ machine: 'cp1', ...before })]) },
+    });
+  });
+
   it('goes on to the second control plane once the first is proved', () => {
     const except = done('Accepting', 'cp1');
 

@@ -1,5 +1,5 @@
 import type { CaRotationStatus } from '../../api/v1alpha1/index.ts';
-import { isBehind, isLeftBehind, restartsKubelet, withoutLeftBehind } from './behind.ts';
+import { isBehind, isLeftBehind, restartsApiServer, restartsKubelet, withoutLeftBehind } from './behind.ts';
 import {
   type Context,
   controlPlanes,
@@ -128,7 +128,9 @@ export function remember(
     machine: machine.name,
     stage: context.stage,
     bootID: bootId,
-    ...(apiServer && apiServerInstance !== undefined ? { apiServerInstance } : {}),
+    ...(apiServer && apiServerInstance !== undefined && restartsApiServer(context, machine)
+      ? { apiServerInstance }
+      : {}),
     ...(kubelet.startedAt !== undefined && restartsKubelet(context, machine)
       ? { kubeletStartedAt: new Date(kubelet.startedAt).toISOString() }
       : {}),
