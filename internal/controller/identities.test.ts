@@ -40,6 +40,26 @@ describe('who we are towards machines', () => {
     expect(await issuers(old, next)).toHaveLength(2);
   });
 
+  it('is issued anew where the clock that issued it has been set back: machines would not take it yet', async () => {
+    const { bundle } = await aBundleDocument();
+    const state = { bundle: { ...bundle, talos: await aCa('talos') }, previous: undefined, record: undefined };
+    let now = MADE_AT + 7_200_000;
+    const identities = createIdentities({ now: () => now } as Clock);
+    const leafAt = async (at: number) => {
+      now = at;
+      const [identity] = await identities.talos(state as unknown as ClusterState, false);
+      return identity?.credentials.certificate;
+    };
+
+    const ahead = await leafAt(MADE_AT + 7_200_000);
+    const corrected = await leafAt(MADE_AT);
+
+    expect(ahead?.notBefore).toBeGreaterThan(MADE_AT);
+    expect(corrected?.notBefore).toBeLessThan(MADE_AT);
+    expect(await leafAt(MADE_AT + 60_000)).toBe(corrected);
+    expect(await leafAt(MADE_AT + 12 * 3_600_000)).not.toBe(corrected);
+  });
+
   it('says what is wrong with the only CA that there is', async () => {
     const expired = await aCa('talos', { now: MADE_AT - 20 * 365 * DAY_MS });
 

@@ -28,15 +28,19 @@ export interface Identities {
  * They are kept in memory only.
  */
 export function createIdentities(clock: Clock, issue: IssueLeaf = issueLeaf): Identities {
-  const issued = new Map<string, { readonly credentials: CertificateAndKey; readonly renewAt: number }>();
+  const issued = new Map<
+    string,
+    { readonly credentials: CertificateAndKey; readonly from: number; readonly renewAt: number }
+  >();
 
   async function credentialsOf(ca: CertificateAndKey): Promise<CertificateAndKey> {
     const { fingerprint } = ca.certificate;
     const now = clock.now();
     const known = issued.get(fingerprint);
-    if (known !== undefined && now < known.renewAt) return known.credentials;
+    // One that was issued by a clock that was ahead, and has been set back since, is not valid yet on any machine.
+    if (known !== undefined && now >= known.from && now < known.renewAt) return known.credentials;
     const credentials = await issue(ca, { ...talosAdminProfile({ now }), validityMs: VALIDITY_MS });
-    issued.set(fingerprint, { credentials, renewAt: now + VALIDITY_MS / 2 });
+    issued.set(fingerprint, { credentials, from: now, renewAt: now + VALIDITY_MS / 2 });
     return credentials;
   }
 
