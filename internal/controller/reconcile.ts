@@ -14,7 +14,7 @@ import { type EffectOutcome, outcomeOf } from './effect-error.ts';
 import { createIdentities, type Identities, type IssueLeaf } from './identities.ts';
 import { createMemory, type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
-import { changeOf, isNews, statusOf } from './report.ts';
+import { changeOf, isNews, saysTheSame, statusOf } from './report.ts';
 import { createSession, type ReadKubeconfig, type Session } from './session.ts';
 import type { ConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
@@ -177,7 +177,7 @@ async function failed(
   const machine = machineNameOf(effect);
   const message = `${effect.kind}${machine === undefined ? '' : ` on ${machine}`}: ${messageOf(what.failure)}`;
   const { failures } = shell;
-  failures.count = failures.text === message ? failures.count + 1 : 1;
+  failures.count = saysTheSame(failures.text, message) ? failures.count + 1 : 1;
   failures.text = message;
   const recheckAfterMs = Math.min(AFTER_FAILURE_MS * 2 ** (failures.count - 1), BLOCKED_RECHECK_MS);
   const kind = failures.count < FAILURES_TO_BLOCK ? 'wait' : 'blocked';
