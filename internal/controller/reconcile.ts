@@ -11,10 +11,11 @@ import type { Render } from './act-apply.ts';
 import type { HookAnswer } from './act-evacuation.ts';
 import { newCa } from './act-store.ts';
 import { type EffectOutcome, outcomeOf } from './effect-error.ts';
+import { countFailure, type Failures } from './failures.ts';
 import { createIdentities, type Identities, type IssueLeaf } from './identities.ts';
 import { createMemory, type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
-import { changeOf, isNews, saysTheSame, statusOf } from './report.ts';
+import { changeOf, isNews, statusOf } from './report.ts';
 import { createSession, type ReadKubeconfig, type Session } from './session.ts';
 import type { ConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
@@ -89,8 +90,7 @@ interface Shell {
   readonly settings: Settings;
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
   readonly render: Render;
-  /** How often the same call has failed in a row. */
-  readonly failures: { text: string; count: number };
+  readonly failures: Failures;
 }
 
 async function reconcile(shell: Shell, name: string): Promise<Reconciled | undefined> {
@@ -176,11 +176,9 @@ async function failed(
   };
   const machine = machineNameOf(effect);
   const message = `${effect.kind}${machine === undefined ? '' : ` on ${machine}`}: ${messageOf(what.failure)}`;
-  const { failures } = shell;
-  failures.count = saysTheSame(failures.text, message) ? failures.count + 1 : 1;
-  failures.text = message;
-  const recheckAfterMs = Math.min(AFTER_FAILURE_MS * 2 ** (failures.count - 1), BLOCKED_RECHECK_MS);
-  const kind = failures.count < FAILURES_TO_BLOCK ? 'wait' : 'blocked';
+  const count = countFailure(shell.failures, message);
+  const recheckAfterMs = Math.min(AFTER_FAILURE_MS * 2 ** (count - 1), BLOCKED_RECHECK_MS);
+  const kind = count < FAILURES_TO_BLOCK ? 'wait' : 'blocked';
   const decision: Decision = { kind, reason: 'CallFailed', message, recheckAfterMs };
   const stored = await write(shell, observation, operation, { decision, patch });
   return { decision, observation, operation: stored, recheckAfterMs };
