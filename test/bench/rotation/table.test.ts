@@ -65,6 +65,9 @@ describe('the table of the rotation benchmark', () => {
     expect(lines()).toContain(
       '| … made of | 6 boots × 60.0 s, 9 API-server restarts × 22.0 s, settles 240.0 s |  |  |  |',
     );
+    expect(lines({ ours: [{ ...OURS, floor: { ...FLOOR, boots: 0 } }] })).toContain(
+      '| … made of | 9 API-server restarts × 22.0 s, settles 240.0 s |  |  |  |',
+    );
     expect(lines()).toContain('| wall ÷ floor | 1.10 |  | ≤ 1.5 | 1.10 |');
     expect(lines()).toContain('| … without the settles on both sides | 1.14 |  |  |  |');
   });

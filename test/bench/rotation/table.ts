@@ -19,8 +19,7 @@ const LINES: readonly Line[] = [
   { what: 'floor', ours: ({ floor }) => seconds(floor.totalMs) },
   {
     what: '… made of',
-    ours: ({ floor }) =>
-      `${floor.boots} boots × ${seconds(floor.bootMs)}, ${floor.apiServerRestarts} API-server restarts × ${seconds(floor.apiServerRestartMs)}, settles ${seconds(floor.settlesMs)}`,
+    ours: ({ floor }) => floorText(floor),
   },
   { what: 'wall ÷ floor', ours: ({ ratio }) => ratio.toFixed(2), must: '≤ 1.5', aim: '1.10' },
   { what: '… without the settles on both sides', ours: (figures) => figures.ratioWithoutSettles.toFixed(2) },
@@ -76,6 +75,12 @@ function clientLines(): Line[] {
 
 function outageText({ times, totalMs }: RotationFigures['clients']['allDown']): string {
   return times === 0 ? '0' : `${times} (${seconds(totalMs)})`;
+}
+
+function floorText(floor: OurFigures['floor']): string {
+  const boots = floor.boots === 0 ? [] : [`${floor.boots} boots × ${seconds(floor.bootMs)}`];
+  const restarts = `${floor.apiServerRestarts} API-server restarts × ${seconds(floor.apiServerRestartMs)}`;
+  return [...boots, restarts, `settles ${seconds(floor.settlesMs)}`].join(', ');
 }
 
 function rebootsText(reboots: OurFigures['reboots']): string {
