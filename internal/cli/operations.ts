@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
-import { type EmbeddedStore, isOperationName, type LockOwner, StaleOperationError } from '../store/index.ts';
+import {
+  type EmbeddedStore,
+  isOperationName,
+  type LockOwner,
+  type OperationChange,
+  StaleOperationError,
+} from '../store/index.ts';
 import { CliError } from './cli-error.ts';
 
 /** Whether an operation still has something to do. */
@@ -33,7 +39,7 @@ export async function findOperation(store: EmbeddedStore, name: string | undefin
 }
 
 /** What may be changed of an operation that has begun. */
-export type SpecChange = Partial<Pick<OperationSpec, 'paused' | 'unreachableEndpoints' | 'evacuationHook'>>;
+export type SpecChange = NonNullable<OperationChange['spec']>;
 
 /** Changes what was asked for, also while a process runs the operation: it reads that at its next look. */
 export async function changeSpec(store: EmbeddedStore, name: string, change: SpecChange): Promise<TalosOperation> {

@@ -34,7 +34,8 @@ export interface NewOperation {
 
 /** What may be changed of an operation in one write. */
 export interface OperationChange {
-  readonly spec?: Partial<Pick<OperationSpec, 'paused'>>;
+  /** What may be changed of an operation that has begun; the rest was frozen with it. */
+  readonly spec?: Partial<Omit<OperationSpec, 'type' | 'caRotation'>>;
   readonly status?: OperationStatus;
   readonly finalizers?: readonly string[];
   /** Added to what is there. */

@@ -21,8 +21,8 @@ The etcd CA reboots every control plane, one at a time: once after the new CA is
 trusted, once after the old one is dropped, and in between only where a control
 plane does not serve the new certificate by itself. Workers are not rebooted.
 
-Run it again to go on with a rotation that was interrupted: the same new CAs and the
-same evacuation hook are used.
+Run it again to go on with a rotation that was interrupted: the same new CAs are used.
+Its options stay as they were, except those that are given again.
 Take an etcd snapshot first (talosctl etcd snapshot).`,
   argument: { name: '[NAME]', summary: 'the name of the cluster; checked against what the machines say' },
   options: [
@@ -47,16 +47,15 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
     },
     {
       flags: '--previous-bundle <choice>',
-      summary: 'what becomes of the old secrets.yaml at the end',
+      summary: 'what becomes of the old secrets.yaml at the end (default: archive)',
       choices: ['archive', 'remove'],
-      default: 'archive',
     },
     {
       flags: '--settle <duration>',
       summary:
         'for rehearsals: watch what must settle for so long (1s to 120s) and not for two minutes; give it again when going on',
     },
-    { ...UNREACHABLE_OPTION, default: 'hold' },
+    { ...UNREACHABLE_OPTION, summary: `${UNREACHABLE_OPTION.summary} (default: hold)` },
     EVACUATION_HOOK_OPTION,
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,

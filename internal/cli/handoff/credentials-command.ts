@@ -1,4 +1,4 @@
-import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { isAtLeast, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { ClusterState } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
@@ -36,9 +36,10 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
   }
   const operation = await operationUnderWay(cluster.store);
   const acknowledging = flag(options, 'acknowledge');
-  const isRotating = operation !== undefined && operation.status.stage !== 'Pending';
-  if (isRotating && operation.status.stage === 'AwaitingCredentials') {
-    if (flag(options, 'merge') && !acknowledging) throw mergeTooEarly(operation);
+  if (flag(options, 'merge') && !acknowledging && operation !== undefined && isBeforeHandOff(operation))
+    throw mergeTooEarly(operation);
+  const { record } = await cluster.store.readState();
+  if (operation?.status.stage === 'AwaitingCredentials') {
     await handOver(invocation, { cluster, view }, acknowledging ? operation.metadata.name : undefined);
   } else if (acknowledging) {
     const where =
@@ -50,10 +51,13 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
       `${where}; only AwaitingCredentials waits for credentials`,
       'An acknowledgement before that stage would be dropped.',
     );
-  } else if (isRotating) {
-    output.say(
-      `the operation ${operation.metadata.name} is in stage ${operation.status.stage}; the credentials in the directory are left as they are`,
-    );
+  } else if (record !== undefined || (operation !== undefined && operation.status.stage !== 'Pending')) {
+    // They may have been issued by the CAs of the record, which secrets.yaml does not hold yet.
+    const why =
+      operation === undefined
+        ? 'rotation.yaml holds the new certificate authorities of an operation that is gone, which ichor cluster rotate-ca goes on with'
+        : `the operation ${operation.metadata.name} is in stage ${operation.status.stage}`;
+    output.say(`${why}; the credentials in the directory are left as they are`);
   } else {
     await bringUpToDate(invocation, { cluster, view });
   }
@@ -61,12 +65,24 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
   return 'ok';
 }
 
+/** Whether the credentials of people are yet to be replaced. */
+function isBeforeHandOff({ spec, status }: TalosOperation): boolean {
+  const { targets } = status.caRotation;
+  const replaced = targets.length > 0 ? targets : (spec.caRotation?.targets ?? []);
+  const isHandedOff = replaced.length === 0 || replaced.includes('talos') || replaced.includes('kubernetes');
+  return isHandedOff && !isAtLeast(status.stage, 'Issuing');
+}
+
 /** Merged now, those in use would stop working in the next stages. */
-function mergeTooEarly({ metadata }: TalosOperation): CliError {
+function mergeTooEarly({ metadata, status }: TalosOperation): CliError {
+  const waits =
+    status.stage === 'AwaitingCredentials'
+      ? 'waits until its new credentials are taken'
+      : `is in stage ${status.stage}, and is going to hand over new credentials`;
   return new CliError(
     'refused',
-    `the operation ${metadata.name} waits until its new credentials are taken; --merge would put the old ones into your files`,
-    'Take them and merge them: ichor cluster credentials --acknowledge --merge. Nothing was changed.',
+    `the operation ${metadata.name} ${waits}; --merge would put the old ones into your files`,
+    'Take them in AwaitingCredentials and merge them: ichor cluster credentials --acknowledge --merge. Nothing was changed.',
   );
 }
 

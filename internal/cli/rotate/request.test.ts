@@ -14,6 +14,25 @@ describe('readRequest', () => {
       dryRun: false,
       restartWorkloads: 'Never',
       previousBundle: 'Archive',
+      given: { previousBundle: 'Archive' },
+    });
+  });
+
+  it('tells what was given from what is meant without it', () => {
+    const { given, restartWorkloads, previousBundle } = readRequest({}, '/home/me');
+    const all = {
+      restartWorkloads: true,
+      previousBundle: 'remove',
+      unreachableEndpoints: 'report',
+      evacuationHook: '/h',
+    };
+
+    assert.deepEqual([given, restartWorkloads, previousBundle], [{}, 'Never', 'Archive']);
+    assert.deepEqual(readRequest(all, '/home/me').given, {
+      restartWorkloads: 'Rolling',
+      previousBundle: 'Remove',
+      unreachableEndpoints: 'Report',
+      evacuationHook: '/h',
     });
   });
 

@@ -25,6 +25,8 @@ export interface RotateRequest {
   readonly unreachableEndpoints?: OperationSpec['unreachableEndpoints'];
   /** Absolute path of the program that is asked around each reboot; absent: none, or the one of the operation that is gone on with. */
   readonly evacuationHook?: OperationSpec['evacuationHook'];
+  /** What of the above was given by name: an operation that is gone on with takes that, and keeps the rest. */
+  readonly given: Partial<Omit<OperationSpec, 'type' | 'caRotation' | 'paused'>>;
   /** How long things are watched that must stay as they are; absent: the two minutes of the design. */
   readonly settleMs?: number;
 }
@@ -42,16 +44,23 @@ export function readRequest(options: OptionValues, workingDirectory: string): Ro
     );
   }
   const chosen = all ? CA_TARGETS : named?.filter(isCaTarget);
+  const previousBundle = text(options, 'previousBundle');
+  const given: RotateRequest['given'] = {
+    ...(flag(options, 'restartWorkloads') && { restartWorkloads: 'Rolling' }),
+    ...(previousBundle !== undefined && { previousBundle: previousBundle === 'remove' ? 'Remove' : 'Archive' }),
+    ...unreachableOf(options),
+    ...evacuationHookOf(options, workingDirectory),
+  };
   return {
     targets: sortCaTargets(chosen ?? DEFAULT_CA_TARGETS),
     isChosen: chosen !== undefined,
     yes: flag(options, 'yes'),
     follow: flag(options, 'follow'),
     dryRun: flag(options, 'dryRun'),
-    restartWorkloads: flag(options, 'restartWorkloads') ? 'Rolling' : 'Never',
-    previousBundle: text(options, 'previousBundle') === 'remove' ? 'Remove' : 'Archive',
-    ...unreachableOf(options),
-    ...evacuationHookOf(options, workingDirectory),
+    restartWorkloads: 'Never',
+    previousBundle: 'Archive',
+    ...given,
+    given,
     ...settleOf(text(options, 'settle')),
   };
 }

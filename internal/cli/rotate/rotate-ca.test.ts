@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
+import { ROTATION_FINALIZER } from '../../../api/v1alpha1/index.ts';
 import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
 import { parseTalosconfig } from '../../../pkg/talos/index.ts';
 import { aBundleDocument } from '../../../test/builders/bundle.ts';
@@ -15,6 +16,7 @@ import {
 } from '../../../test/builders/cli.ts';
 import { createManualClock, passTime } from '../../../test/builders/manual-clock.ts';
 import { ONE_ADDRESS, oneMachine } from '../../../test/builders/one-machine.ts';
+import { anOperation } from '../../../test/builders/rotation.ts';
 import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
 import { openEmbeddedStore } from '../../store/index.ts';
 import { openPinoLogger } from '../../telemetry/index.ts';
@@ -110,8 +112,17 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
         .map((name) => [name, statSync(join(folder.path, name)).size]),
     );
     const another = await run(['cluster', 'rotate-ca', 'another', '--yes']);
-    const done = await run(['cluster', 'rotate-ca', '--yes']);
+    const done = await run([
+      'cluster',
+      'rotate-ca',
+      '--yes',
+      '--unreachable-endpoints',
+      'report',
+      '--restart-workloads',
+    ]);
 
+    const [ended] = await store.listOperations();
+    assert.deepEqual(ended?.spec, { ...waiting?.spec, unreachableEndpoints: 'Report', restartWorkloads: 'Rolling' });
     assert.deepEqual(
       [another.code, another.stderr.split('\n')[0]],
       [4, 'error: the control planes in this talosconfig say that their cluster is "seed"; "another" was asked for'],
@@ -130,6 +141,58 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, new RegExp(`^going on with the operation ${waiting?.metadata.name} \\(uid `));
     assert.equal((await store.listOperations()).length, 1);
+  });
+
+  it('leaves credentials alone that the new CAs of an operation that is gone may have issued', async () => {
+    using folder = aClusterFolder();
+    const { run } = await aCluster(folder);
+    await run([...ROTATE, '--yes']);
+    const early = await run(['cluster', 'credentials', '--acknowledge']);
+    rmSync(join(folder.path, 'operations'), { recursive: true });
+    const texts = () => readdirSync(folder.path).map((name) => [name, statSync(join(folder.path, name)).mtimeMs]);
+    const before = texts().filter(([name]) => /config/.test(String(name)));
+
+    const looked = await run(['cluster', 'credentials']);
+
+    assert.deepEqual([early.code, looked.code], [0, 0], looked.stderr);
+    assert.match(looked.stdout, /^rotation\.yaml holds the new certificate authorities of an operation that is gone/m);
+    assert.deepEqual(
+      texts().filter(([name]) => /config/.test(String(name))),
+      before,
+    );
+  });
+
+  it('leaves the record of an operation that is gone in place when the next one is deleted before it went on', async () => {
+    using folder = aClusterFolder();
+    const { run, store, machine } = await aCluster(folder);
+    await run([...ROTATE, '--yes']);
+    rmSync(join(folder.path, 'operations'), { recursive: true });
+    const { spec } = anOperation({ stage: 'Pending', targets: ['talos'] });
+    await store.createOperation({ name: 'rotate-2', spec, finalizers: [ROTATION_FINALIZER] });
+    const applied = machine.applied.length;
+
+    const deleted = await run(['operation', 'delete', '--yes']);
+
+    assert.equal(deleted.code, 0, deleted.stderr);
+    assert.match(deleted.stdout, /^rotate-2 was removed, and nothing else: rotation\.yaml holds the new certificate/m);
+    assert.deepEqual([machine.applied.length, await store.listOperations()], [applied, []]);
+    assert.notEqual((await store.readState()).record, undefined);
+  });
+
+  it('merges no credentials that it is going to replace', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+    const { spec, status } = anOperation({ stage: 'Accepting', targets: ['talos'] });
+    const created = await store.createOperation({ name: 'rotate-1', spec });
+    await store.updateOperation(created, { status: { ...status, phase: 'InProgress' } });
+
+    const early = await run(['cluster', 'credentials', '--merge']);
+
+    assert.equal(early.code, 4);
+    assert.match(
+      early.stderr,
+      /^error: the operation rotate-1 is in stage Accepting, and is going to hand over new cred/,
+    );
   });
 
   it('asks before the start and at the hand-off on a terminal, and stops there when the answer is no', async () => {

@@ -140,9 +140,11 @@ async function start(
       return undefined;
     }
   }
-  const { bundle } = await store.readState();
-  const renewed = await refreshTalosconfig({ files: credentialFiles(store.directory), bundle, now });
-  if (renewed.said !== undefined) output.say(`note: ${renewed.said}`);
+  const { bundle, record } = await store.readState();
+  // Beside a record they may have been issued by its CAs, which secrets.yaml does not hold yet.
+  const files = credentialFiles(store.directory);
+  const renewed = record === undefined ? await refreshTalosconfig({ files, bundle, now }) : undefined;
+  if (renewed?.said !== undefined) output.say(`note: ${renewed.said}`);
   const created = await store.createOperation({
     name: operationName(now),
     spec: specOf(plan.request),
@@ -182,8 +184,7 @@ async function resume(
   await checkName(invocation, {
     clusterName: () => retryHandoff(() => view.clusterName(), { clock, signal, onWaiting }),
   });
-  const { evacuationHook } = request;
-  const changed = evacuationHook === undefined ? operation : await changeSpec(cluster.store, name, { evacuationHook });
+  const changed = await changeSpec(cluster.store, name, request.given);
   output.say(`going on with the operation ${name} (uid ${uid}), stage ${stage}: ${targets.join(', ')}`);
   if (changed.spec.evacuationHook !== undefined) output.say(`evacuation hook: ${changed.spec.evacuationHook}`);
   return changed;
