@@ -3,6 +3,7 @@ import type { Clock } from '../../pkg/clock/index.ts';
 import { listNodes } from '../../pkg/kube/index.ts';
 import { readMachineConfig } from '../../pkg/machineconfig/index.ts';
 import type { Certificate } from '../../pkg/pki/index.ts';
+import { addressOfEndpoint } from '../../pkg/talos/index.ts';
 import {
   type Connections,
   createIdentities,
@@ -50,7 +51,7 @@ export interface ViewOptions {
   readonly store: EngineStore;
   readonly connections: Connections;
   readonly clock: Clock;
-  /** Where to ask instead of the endpoints of the talosconfig. */
+  /** Where to ask instead of the endpoints of the talosconfig; with the port of the Talos API or without it. */
   readonly endpoints?: readonly string[] | undefined;
 }
 
@@ -66,7 +67,7 @@ export function createClusterView({ store, connections, clock, endpoints: given 
 
   async function machines(): Promise<readonly ListedMachine[]> {
     session.use(await identities.talos(await store.readState(), false));
-    const endpoints = given ?? (await store.endpoints());
+    const endpoints = given?.map(addressOfEndpoint) ?? (await store.endpoints());
     const [address] = endpoints;
     if (address === undefined) {
       throw new CliError(

@@ -1,5 +1,6 @@
 // Public: what other parts of Ichor build on.
 export { APID_PORT, createTalosMachine, type TalosMachineOptions } from './client.ts';
+export { addressOfEndpoint } from './endpoint.ts';
 export { type CallOutcome, isTalosError, TalosError, type TalosErrorKind } from './errors.ts';
 export { type CertificatesOfKey, publicKeyFingerprint } from './fields.ts';
 export type {
