@@ -426,6 +426,12 @@ describe('the folder of a store', () => {
     await expect(openEmbeddedStore({ directory: at('none') })).rejects.toThrow(
       'none: there is no such folder. ichor cluster import makes one',
     );
+    await expect(openEmbeddedStore({ directory: at('secrets.yaml/x') })).rejects.toThrow(
+      'secrets.yaml/x: there is no such folder. ichor cluster import makes one',
+    );
+    await expect(openEmbeddedStore({ directory: at('x'.repeat(300)) })).rejects.toThrow(
+      'could not look at it: the file system answered ENAMETOOLONG. Nothing was changed',
+    );
     rmSync(at('secrets.yaml'));
     symlinkSync('/etc/hostname', at('secrets.yaml'));
     await expect(open()).rejects.toThrow(

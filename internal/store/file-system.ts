@@ -38,11 +38,15 @@ export interface StoreFileSystem {
   chmod(path: string, mode: number): Promise<void>;
 }
 
+/** ENOTDIR: what would be a folder above it is a file. */
+const NOT_THERE = ['ENOENT', 'ENOTDIR'];
+
 /** The file system of the machine that we run on. */
 export function createNodeFileSystem(): StoreFileSystem {
   return {
     read: (path) => absentAs(undefined, () => readFile(path)),
-    list: (directory) => absentAs([], () => readdir(directory)),
+    // A file in the place of a folder is no empty folder.
+    list: (directory) => absentAs([], () => readdir(directory), ['ENOENT']),
     facts: (path) => absentAs(undefined, () => factsOf(path)),
     create: (path, bytes) => writeThrough(path, bytes, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL),
     append: (path, bytes) => writeThrough(path, bytes, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND),
@@ -80,11 +84,11 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-async function absentAs<T>(absent: T, look: () => Promise<T>): Promise<T> {
+async function absentAs<T>(absent: T, look: () => Promise<T>, codes: readonly string[] = NOT_THERE): Promise<T> {
   try {
     return await look();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return absent;
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return absent;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fromFileSystem, missingBundle, StoreError } from './error.ts';
-import type { StoreFileSystem } from './file-system.ts';
+import type { FileFacts, StoreFileSystem } from './file-system.ts';
 
 /** Who may own the files, and where to look. */
 export interface ModeOptions {
@@ -22,13 +22,13 @@ const DIRECTORY_MODE = 0o700;
  */
 export async function tightenModes(files: StoreFileSystem, options: ModeOptions): Promise<string[]> {
   const { directory } = options;
-  const facts = await files.facts(directory);
+  const facts = await look(files, directory);
   if (facts === undefined)
     throw new StoreError('missing', directory, 'there is no such folder. ichor cluster import makes one');
   if (facts.kind !== 'directory')
     throw new StoreError('foreign', directory, 'is no folder (a symbolic link is not followed)');
   const bundle = join(directory, 'secrets.yaml');
-  if ((await files.facts(bundle)) === undefined) throw missingBundle(bundle);
+  if ((await look(files, bundle)) === undefined) throw missingBundle(bundle);
   const repairs: string[] = [];
   await tightenTree(files, options, { path: directory, depth: 0, repairs });
   return repairs;
@@ -42,7 +42,7 @@ interface Visit {
 
 async function tightenTree(files: StoreFileSystem, options: ModeOptions, visit: Visit): Promise<void> {
   const { path, depth, repairs } = visit;
-  const facts = await files.facts(path);
+  const facts = await look(files, path);
   if (facts === undefined) return;
   if (facts.kind === 'other')
     throw new StoreError('foreign', path, 'is a symbolic link or a special file; put the file itself here');
@@ -73,6 +73,15 @@ function isOurs(name: string): boolean {
     /^secrets\.previous-[0-9a-f]{12}\.yaml$/.test(name) ||
     /^(talosconfig|kubeconfig)(\.new|\.old)?$/.test(name)
   );
+}
+
+/** What is there; a folder that we may not enter, or a name that is too long, is the person's to mend and no mistake of ours. */
+async function look(files: StoreFileSystem, path: string): Promise<FileFacts | undefined> {
+  try {
+    return await files.facts(path);
+  } catch (cause) {
+    throw fromFileSystem(cause, path, { doing: 'look at it', outcome: 'not-done' });
+  }
 }
 
 async function tighten(files: StoreFileSystem, path: string, mode: number): Promise<void> {
