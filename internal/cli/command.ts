@@ -69,7 +69,7 @@ export const DIRECTORY_OPTION: OptionSpec = {
 /** The option that takes the lock from a process of which nobody here can tell whether it lives. */
 export const TAKE_OVER_OPTION: OptionSpec = {
   flags: '--take-over',
-  summary: 'take the directory over from a process on another host that is gone for good',
+  summary: 'take the directory over from a process of which nobody here can tell whether it lives, as on another host',
 };
 
 /** Options that open an encrypted secrets.yaml. */

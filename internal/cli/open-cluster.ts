@@ -79,7 +79,7 @@ export async function lockCluster(store: EmbeddedStore, { options }: Invocation,
     throw new CliError(
       'locked',
       error.message,
-      'An owner on another host that is gone for good is taken over with --take-over.',
+      'An owner of which nobody here can tell whether it lives is taken over with --take-over.',
       error,
     );
   }

@@ -26,6 +26,7 @@ import { Secret } from '../../pkg/pki/index.ts';
 import { aNewCa, bundleFixture } from '../../test/builders/bundle.ts';
 import { type EmbeddedStore, type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts';
 import { StaleOperationError } from './error.ts';
+import { createProcesses } from './process-identity.ts';
 
 const spec = { type: 'CARotation', paused: false, restartWorkloads: 'Never', previousBundle: 'Archive' } as const;
 const entry = {
@@ -192,11 +193,43 @@ describe('a record in a store', () => {
     await expect(second.acquireLock({ purpose: 'another' })).rejects.toThrow(
       /: process \d+ on .* has held the lock since .* \(a test\)\. Wait for it or stop it/,
     );
+    // It lives: there is no word of taking the lock over.
+    await expect(second.acquireLock({ purpose: 'another', takeOver: true })).rejects.toThrow(/Wait for it or stop it$/);
     // Somebody takes the lock over, as from a host that is gone.
     writeFileSync(at('lock/owner/99'), '{}');
 
     await expect(store.removeRecord()).rejects.toMatchObject({ kind: 'lock-lost', outcome: 'not-done' });
     await expect(store.appendAudit(entry)).rejects.toMatchObject({ kind: 'lock-lost' });
+  });
+});
+
+describe('the lock of a store', () => {
+  it('on a system without /proc is taken over when that is asked for, and by itself only from one that has ended', async () => {
+    const processes = createProcesses('/no such folder');
+    const first = await open({ processes });
+    await first.acquireLock({ purpose: 'before the reboot' });
+
+    const second = await open({ processes });
+    await expect(second.acquireLock({ purpose: 'a test' })).rejects.toThrow(
+      /\(before the reboot\)\. Wait for it or stop it; if it has ended for certain, as before a reboot \(another process may have its number now\), take the lock over$/,
+    );
+    const lock = await second.acquireLock({ purpose: 'a test', takeOver: true });
+
+    expect(lock.takenFrom?.purpose).toBe('before the reboot');
+    await expect(first.removeRecord()).rejects.toMatchObject({ kind: 'lock-lost' });
+  });
+
+  it('names the host that must be gone where its owner is elsewhere', async () => {
+    const first = await open();
+    await first.acquireLock({ purpose: 'a test' });
+    const here = createProcesses();
+    const processes = { ...here, self: () => ({ ...here.self(), host: 'elsewhere' }) };
+
+    const second = await open({ processes });
+
+    await expect(second.acquireLock({ purpose: 'a test' })).rejects.toThrow(
+      /Wait for it or stop it; if that host is gone for good, take the lock over$/,
+    );
   });
 });
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type AgeCredentials, openBundle } from '../../pkg/bundle/index.ts';
 import { type Clock, createSystemClock } from '../../pkg/clock/index.ts';
-import { parseTalosconfig } from '../../pkg/talos/index.ts';
+import { addressOfEndpoint, parseTalosconfig } from '../../pkg/talos/index.ts';
 import { clearTemporaries, removeFile, replaceFile } from './atomic-file.ts';
 import { appendAuditEntry, parseAudit } from './audit.ts';
 import {
@@ -52,7 +52,8 @@ export interface EmbeddedStore extends ClusterStore {
   readonly repairs: readonly string[];
   /**
    * Takes the lock of the cluster: one process acts on it at a time. Clears what a killed process left half-written.
-   * `takeOver` takes it from an owner on another host, of which nobody here can tell whether it lives.
+   * `takeOver` takes it from an owner of which nobody here can tell whether it lives: on another host, or on a system
+   * that does not say when a process began.
    * Errors: `locked`, naming the owner.
    */
   acquireLock(options: { readonly purpose: string; readonly takeOver?: boolean }): Promise<HeldLock>;
@@ -109,7 +110,7 @@ class DirectoryStore implements EmbeddedStore {
     // files are cleared.
     return this.#writeLock.run(async () => {
       const result = await tryLock(this.#means, directory, options);
-      if (!isHeldLock(result)) throw lockedBy(this.directory, result);
+      if (!isHeldLock(result)) throw lockedBy(this.directory, result, this.#means.processes);
       this.#lock = result;
       await this.#clearLeftovers();
       return result;
@@ -131,7 +132,7 @@ class DirectoryStore implements EmbeddedStore {
     const context = config.contexts[config.context];
     if (context === undefined)
       throw new StoreError('malformed', path, `selects the context "${config.context}", which it does not have`);
-    return [...new Set([...context.endpoints, ...context.nodes].map(addressOf))];
+    return [...new Set([...context.endpoints, ...context.nodes].map(addressOfEndpoint))];
   }
 
   readBundle() {
@@ -251,18 +252,19 @@ class DirectoryStore implements EmbeddedStore {
   }
 }
 
-function lockedBy(directory: string, owner: LockOwner): StoreError {
+function lockedBy(directory: string, owner: LockOwner, processes: Processes): StoreError {
   const { host, pid, purpose, since } = owner;
   return new StoreError(
     'locked',
     directory,
     `process ${pid} on ${host} has held the lock since ${since} (${purpose}). ` +
-      'Wait for it or stop it; if that host is gone for good, take the lock over',
+      `Wait for it or stop it${otherwise(owner, processes)}`,
   );
 }
 
-/** The address of an endpoint, which talosctl takes with the port of the Talos API as well: `[fd00::1]:50000`. */
-function addressOf(endpoint: string): string {
-  const [, host = endpoint] = /^(.+?)(?::50000)?$/.exec(endpoint) ?? [];
-  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+/** When the lock may be taken over; never from a process that is seen to live. */
+function otherwise(owner: LockOwner, processes: Processes): string {
+  if (processes.liveness(owner) === 'alive') return '';
+  if (owner.host !== processes.self().host) return '; if that host is gone for good, take the lock over';
+  return '; if it has ended for certain, as before a reboot (another process may have its number now), take the lock over';
 }

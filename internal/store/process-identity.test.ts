@@ -7,7 +7,7 @@ describe('the processes of this host', () => {
   const processes = createProcesses();
   const self = processes.self();
 
-  it('know this one as alive', () => {
+  it.runIf(process.platform === 'linux')('know this one as alive', () => {
     expect(processes.liveness(self)).toBe('alive');
   });
 
@@ -31,6 +31,18 @@ describe('the processes of this host', () => {
   it('say nothing of another host, another container, or a boot that is not known', () => {
     expect(processes.liveness({ ...self, host: 'elsewhere' })).toBe('unknown');
     expect(processes.liveness({ ...self, pidNamespace: 'pid:[1]' })).toBe('unknown');
-    expect(processes.liveness({ ...self, bootId: '' })).toBe(self.bootId === '' ? 'alive' : 'unknown');
+    expect(processes.liveness({ ...self, bootId: '' })).toBe('unknown');
+    expect(processes.liveness({ ...self, startedAt: '' })).toBe('unknown');
+  });
+
+  it('where the system has no /proc, know that one has ended, and of a number that is taken not by whom', async () => {
+    const elsewhere = createProcesses('/no such folder');
+    const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    const pid = child.pid ?? 0;
+    await once(child, 'close');
+
+    expect(elsewhere.self()).toEqual({ ...self, bootId: '', pidNamespace: '', startedAt: '' });
+    expect(elsewhere.liveness(elsewhere.self())).toBe('unknown');
+    expect(elsewhere.liveness({ ...elsewhere.self(), pid })).toBe('dead');
   });
 });

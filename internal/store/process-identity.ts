@@ -23,33 +23,36 @@ export interface Processes {
   liveness(other: ProcessIdentity): Liveness;
 }
 
-/** The processes of the machine that we run on. */
-export function createProcesses(): Processes {
+/** The processes of the machine that we run on. `proc` is where Linux says what it knows of them; other systems have no such folder. */
+export function createProcesses(proc = '/proc'): Processes {
   return {
     self: () => ({
       host: hostname(),
       pid: process.pid,
-      bootId: readOr('', () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
-      pidNamespace: readOr('', () => readlinkSync('/proc/self/ns/pid')),
-      startedAt: startOf(process.pid),
+      bootId: readOr('', () => readFileSync(`${proc}/sys/kernel/random/boot_id`, 'utf8').trim()),
+      pidNamespace: readOr('', () => readlinkSync(`${proc}/self/ns/pid`)),
+      startedAt: startOf(proc, process.pid),
     }),
     liveness(other) {
       const self = this.self();
       if (other.host !== self.host) return 'unknown';
+      const areBootsKnown = other.bootId !== '' && self.bootId !== '';
       // Another boot of this very host: nothing of that time runs any more.
-      if (other.bootId !== self.bootId) return other.bootId === '' || self.bootId === '' ? 'unknown' : 'dead';
+      if (areBootsKnown && other.bootId !== self.bootId) return 'dead';
       if (other.pidNamespace !== self.pidNamespace) return 'unknown';
       if (!exists(other.pid)) return 'dead';
-      const startedAt = startOf(other.pid);
-      return startedAt === '' || startedAt === other.startedAt ? 'alive' : 'dead';
+      // The number is taken. By whom, only boot and start together tell: numbers begin anew with every boot.
+      const startedAt = startOf(proc, other.pid);
+      if (!areBootsKnown || startedAt === '' || other.startedAt === '') return 'unknown';
+      return startedAt === other.startedAt ? 'alive' : 'dead';
     },
   };
 }
 
-/** Field 22 of /proc/PID/stat; the second field, the name in parentheses, may hold anything, so it is cut off first. */
-function startOf(pid: number): string {
+/** Field 22 of PID/stat; the second field, the name in parentheses, may hold anything, so it is cut off first. */
+function startOf(proc: string, pid: number): string {
   return readOr('', () => {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const text = readFileSync(`${proc}/${pid}/stat`, 'utf8');
     return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   });
 }
