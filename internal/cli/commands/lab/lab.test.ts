@@ -191,6 +191,26 @@ describe('ichor lab', () => {
     rmSync(precious.path, { recursive: true });
   });
 
+  it.each(['down', 'status', 'shell'])('%s takes the directory once, or twice the same', async (command) => {
+    const two = await runInProcess(['lab', command, 'a', '--dir', 'b'], { directory: folder.path });
+    const same = await runInProcess(['lab', command, 'a', '--dir', './a'], { directory: folder.path });
+
+    assert.deepEqual(
+      [two.code, two.stderr],
+      [2, `error: two labs are named: ${folder.path}/a and --dir ${folder.path}/b\nName one of them.\n`],
+    );
+    assert.equal(same.code, 4, same.stderr);
+  });
+
+  it('says which identity cannot be read', async () => {
+    const run = await runInProcess(['lab', 'up', 'a', '--from', 'b', '--identity', 'none'], { directory: folder.path });
+
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [6, `error: the age identity ${folder.path}/none cannot be read\nCheck --identity.\n`],
+    );
+  });
+
   it.each([
     [['--talos', '1.15'], '--talos: a lab has Talos 1.9 to 1.14; "1.15" was asked for'],
     [['--boot-seconds', 'soon'], '--boot-seconds: "soon" is no number'],
