@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
+import { MADE_AT } from '../../test/builders/certificates.ts';
 import { aClusterFolder, runInProcess } from '../../test/builders/cli.ts';
 
 describe('the view of a cluster', () => {
@@ -13,6 +14,7 @@ describe('the view of a cluster', () => {
 
     await runInProcess(['cluster', 'credentials', 'home', '--endpoint', '[fd00::1]:50000,10.0.0.2:50000'], {
       directory: folder.path,
+      now: MADE_AT,
       connections: { talos: connect as never, kube: connect as never },
     });
 

@@ -7,7 +7,7 @@ export const clusterImport: Command = {
   details: `With --secrets, the file is compared with a control plane before anything is written.
 Without it, the bundle is read from the configuration of a control plane, which needs
 the role os:admin. secrets.yaml is never made anew for a cluster that exists.`,
-  argument: { name: '[NAME]', summary: 'name of the directory to make, where --dir is not given' },
+  argument: { name: '[NAME]', summary: 'the cluster, and the directory to make where --dir is not given' },
   options: [
     { flags: '--dir <directory>', summary: 'the cluster directory to make', completes: 'directory' },
     {
@@ -19,10 +19,10 @@ the role os:admin. secrets.yaml is never made anew for a cluster that exists.`,
     { flags: '--context <name>', summary: 'context of the talosconfig (default: the selected one)' },
     {
       flags: '--recipient <keys>',
-      summary: 'encrypt the bundle that is read from a control plane for these age public keys, separated by commas',
+      summary: 'encrypt the bundle for these age public keys, separated by commas',
       isList: true,
     },
-    { flags: '--offline', summary: 'do not compare --secrets with a control plane' },
+    { flags: '--offline', summary: 'do not compare --secrets, nor NAME, with a control plane' },
     ...BUNDLE_OPTIONS,
     OUTPUT_OPTION,
   ],

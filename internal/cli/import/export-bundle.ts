@@ -1,19 +1,22 @@
-import { join, resolve } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { type BundleDocument, CA_TARGETS, caOf, createEnvelope, exportFingerprint } from '../../../pkg/bundle/index.ts';
+import { parseTalosconfig } from '../../../pkg/talos/index.ts';
 import { CliError } from '../cli-error.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { isPlainFileThere, writePrivateFile } from '../handoff/private-file.ts';
-import { openCluster } from '../open-cluster.ts';
+import { type OpenCluster, openCluster } from '../open-cluster.ts';
 
 /** `ichor cluster bundle-export`: a copy of the bundle as it is, or encrypted for other people. */
 export async function exportBundle(invocation: Invocation): Promise<ExitName> {
-  const { options, environment, output } = invocation;
+  const { argument, options, environment, output } = invocation;
   const to = text(options, 'to');
   if (to === undefined) throw new CliError('usage', '--to names no file; keys are never printed');
   const path = resolve(environment.workingDirectory, to);
   await using cluster = await openCluster(invocation, { bundle: true });
-  if (path === join(cluster.directory, 'secrets.yaml')) {
+  if (argument !== undefined) await checkName(argument, cluster);
+  if (await isSameFile(path, join(cluster.directory, 'secrets.yaml'))) {
     throw new CliError('refused', `${path} is the bundle itself`, 'Name another file. Nothing was changed.');
   }
   if ((await isPlainFileThere(path)) && !flag(options, 'force')) {
@@ -44,7 +47,38 @@ export async function exportBundle(invocation: Invocation): Promise<ExitName> {
   return 'ok';
 }
 
-async function encryptFor(document: BundleDocument, recipients: readonly string[], path: string): Promise<Uint8Array> {
+/**
+ * Nobody is asked over the network here, so a directory has the name of its folder, or of the context that its
+ * talosconfig selects. Without it, whoever stands in the directory of one cluster and names another would get the wrong keys.
+ */
+async function checkName(name: string, { directory, store }: OpenCluster): Promise<void> {
+  if (basename(directory) === name) return;
+  const talosconfig = await store.readCredential('talosconfig');
+  const path = join(directory, 'talosconfig');
+  const context = talosconfig === undefined ? undefined : parseTalosconfig(talosconfig, path).context;
+  if (context === name) return;
+  const found = context === undefined ? 'holds no talosconfig' : `its talosconfig selects the context "${context}"`;
+  throw new CliError(
+    'refused',
+    `${directory} is not called "${name}", and ${found}: it may be of another cluster`,
+    'Name the directory with --dir, and leave NAME out where it is the right one. Nothing was written.',
+  );
+}
+
+/** Whether two paths lead to one file: through links above it, and in whatever case a file system takes for the same. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  // What is not there, or cannot be looked at, is no file that could be replaced.
+  const look = (path: string) => lstat(path, { bigint: true }).catch(() => undefined);
+  const [a, b] = [await look(one), await look(other)];
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
+}
+
+/** The bytes of a bundle, encrypted for these age public keys and for nobody else; `path` is named in errors. */
+export async function encryptFor(
+  document: BundleDocument,
+  recipients: readonly string[],
+  path: string,
+): Promise<Uint8Array> {
   const written = await document.write();
   const plain = document.encrypted ? await document.unseal(written, document.path) : written;
   return createEnvelope({ recipients }, { armored: true }).seal(plain, path);

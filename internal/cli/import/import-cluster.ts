@@ -9,10 +9,13 @@ import {
   CA_TARGETS,
   caOf,
   exportFingerprint,
+  isAgeEncrypted,
   openBundle,
 } from '../../../pkg/bundle/index.ts';
+import { readMachineConfig } from '../../../pkg/machineconfig/index.ts';
 import { issueLeaf, talosAdminProfile } from '../../../pkg/pki/index.ts';
 import {
+  addressOfEndpoint,
   isTalosError,
   readTalosconfigFile,
   selectContext,
@@ -25,10 +28,12 @@ import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
 import { credentialsOf, passphraseFor } from '../open-cluster.ts';
+import { encryptFor } from './export-bundle.ts';
 
 /** `ichor cluster import` */
 export async function importCluster(invocation: Invocation): Promise<ExitName> {
   const { argument, options, environment, output } = invocation;
+  checkOptions(options);
   const under = (path: string): string => resolve(environment.workingDirectory, path);
   const named = text(options, 'dir') ?? argument;
   if (named === undefined) {
@@ -55,12 +60,14 @@ export async function importCluster(invocation: Invocation): Promise<ExitName> {
   if (held !== undefined && held !== talosconfig.text && !isInPlace) throw isThere(talosconfig.path);
   const connections = await environment.connections();
   const secrets = text(options, 'secrets');
-  const document =
-    secrets === undefined
-      ? await fromControlPlane(connections, context, options)
-      : await fromFile(under(secrets), { invocation, connections, context });
+  const from = { invocation, connections, context };
+  const document = await (secrets === undefined ? fromControlPlane(from) : fromFile(under(secrets), from));
+  const recipients = list(options, 'recipient');
+  // Before anything is written: a recipient may be none.
+  const bytes = recipients === undefined ? await document.write() : await encryptFor(document, recipients, target);
+  const isEncrypted = document.encrypted || recipients !== undefined;
   if (!isInPlace) await writePrivateFile(talosconfig.path, talosconfig.text);
-  await writePrivateFile(target, await document.write());
+  await writePrivateFile(target, bytes);
   const fingerprints = CA_TARGETS.map((each) => ({
     name: each,
     fingerprint: caOf(document.bundle, each).certificate.fingerprint,
@@ -68,19 +75,39 @@ export async function importCluster(invocation: Invocation): Promise<ExitName> {
   await output.result(
     {
       directory,
-      encrypted: document.encrypted,
+      encrypted: isEncrypted,
       fingerprint: exportFingerprint(document.bundle),
       certificates: fingerprints,
     },
     [
       `${directory} holds the bundle and the talosconfig of this cluster now`,
       ...fingerprints.map(({ name, fingerprint }) => `  ${name}: ${fingerprint}`),
+      isEncrypted ? '' : `${target} is NOT encrypted: it holds every key of the cluster`,
       secrets === undefined ? 'It was read from a control plane: keep a copy where you keep your backups.' : '',
     ]
       .filter((line) => line !== '')
       .join('\n'),
   );
   return 'ok';
+}
+
+/** An option that would count for nothing is a mistake: most of all one that is there to keep keys from being plain. */
+function checkOptions(options: Invocation['options']): void {
+  if (text(options, 'secrets') !== undefined) return;
+  if (flag(options, 'offline')) {
+    throw new CliError(
+      'usage',
+      '--offline needs --secrets: without it, the bundle is read from a control plane',
+      'Give --secrets FILE, or leave --offline out.',
+    );
+  }
+  if (text(options, 'identity') !== undefined) {
+    throw new CliError(
+      'usage',
+      '--identity needs --secrets: what is read from a control plane is not encrypted',
+      'Give --secrets FILE, or leave --identity out; --recipient encrypts what is written.',
+    );
+  }
 }
 
 function isThere(path: string): CliError {
@@ -90,17 +117,22 @@ function isThere(path: string): CliError {
 type Context = ReturnType<typeof selectContext>;
 
 /** Makes the bundle from the configuration of the first endpoint that gives it; that needs the role os:admin. */
-async function fromControlPlane(
-  connections: Connections,
-  context: Context,
-  options: Invocation['options'],
-): Promise<BundleDocument> {
+async function fromControlPlane({ invocation, connections, context }: From): Promise<BundleDocument> {
   const { config, machine } = await readConfiguration(connections, context);
-  const recipients = list(options, 'recipient');
-  return bundleFromParts(partsOf(config, machine), {
-    path: 'secrets.yaml',
-    ...(recipients === undefined ? {} : { encryption: { recipients } }),
-  });
+  checkName(invocation, config, machine);
+  return bundleFromParts(partsOf(config, machine), { path: 'secrets.yaml' });
+}
+
+/** The NAME on the command line is that of the cluster, also where it names the folder. */
+function checkName({ argument }: Invocation, config: string, machine: string): void {
+  if (argument === undefined) return;
+  const { clusterName: found = 'cluster' } = readMachineConfig(config, `the configuration of ${machine}`);
+  if (found === argument) return;
+  throw new CliError(
+    'refused',
+    `${machine} says that its cluster is "${found}"; "${argument}" was asked for`,
+    'Check --talosconfig and --context. A folder of another name is given with --dir. Nothing was written.',
+  );
 }
 
 /** What a machine's configuration holds; what is wrong with it is not the fault of the directory. */
@@ -123,18 +155,26 @@ async function openDocument(bytes: Uint8Array, path: string, invocation: Invocat
   return openBundle(bytes, { path, ...credentials, ...(asked === undefined ? {} : { passphrase: asked }) });
 }
 
-interface FromFile {
+/** What a bundle is made from, or compared with. */
+interface From {
   readonly invocation: Invocation;
   readonly connections: Connections;
   readonly context: Context;
 }
 
 /** Opens the bundle and compares it with a control plane: the wrong file is found now and not in a rotation. */
-async function fromFile(path: string, { invocation, connections, context }: FromFile): Promise<BundleDocument> {
+async function fromFile(path: string, { invocation, connections, context }: From): Promise<BundleDocument> {
   const { options, environment } = invocation;
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new CliError('directory', `${path} cannot be read`, 'Check --secrets.', cause);
   });
+  if (list(options, 'recipient') !== undefined && isAgeEncrypted(bytes, path)) {
+    throw new CliError(
+      'usage',
+      `${path} is encrypted already; --recipient encrypts a bundle that is plain`,
+      'Leave --recipient out: it stays encrypted for the same people. For others: age -d FILE | age -r RECIPIENT…, and import that. Nothing was written.',
+    );
+  }
   const document = await openDocument(bytes, path, invocation);
   if (flag(options, 'offline')) return document;
   // Our own certificate, from the bundle: a talosconfig that has expired does not stand in the way.
@@ -149,6 +189,7 @@ async function fromFile(path: string, { invocation, connections, context }: From
       error,
     );
   });
+  checkName(invocation, config, machine);
   const live = partsOf(config, machine);
   const different = CA_TARGETS.filter(
     (target) => caOf(live, target).certificate.fingerprint !== caOf(document.bundle, target).certificate.fingerprint,
@@ -173,7 +214,7 @@ async function readConfiguration(
     'the talosconfig names no endpoint',
     'talosctl config endpoint ADDRESS…',
   );
-  for (const address of context.endpoints) {
+  for (const address of context.endpoints.map(addressOfEndpoint)) {
     const client = connections.talos({
       name: address,
       address,

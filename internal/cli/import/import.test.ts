@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
+import { createEnvelope } from '../../../pkg/bundle/index.ts';
 import { Secret } from '../../../pkg/pki/index.ts';
 import { aBundleDocument } from '../../../test/builders/bundle.ts';
 import { MADE_AT } from '../../../test/builders/certificates.ts';
 import { aClusterFolder, aFolder, type CliOptions, runInProcess } from '../../../test/builders/cli.ts';
 import { aMachineConfig, type ClusterMaterial, someMaterial } from '../../../test/builders/machine-config.ts';
 import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
+
+const RECIPIENT = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
 
 /** The material of the bundle of the tests, as a machine configuration holds it. */
 async function bundleMaterial(): Promise<ClusterMaterial> {
@@ -35,7 +38,7 @@ describe('ichor cluster import', () => {
     const material = await someMaterial();
     writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
 
-    const run = await runInProcess(['cluster', 'import', 'home', '--talosconfig', 'config', '-o', 'json'], {
+    const run = await runInProcess(['cluster', 'import', 'seed', '--talosconfig', 'config', '-o', 'json'], {
       directory: folder.path,
       now: MADE_AT,
       connections: machines(aConfig({ shape: 'typed', material })),
@@ -43,12 +46,12 @@ describe('ichor cluster import', () => {
 
     assert.equal(run.code, 0, run.stderr);
     const result = JSON.parse(run.stdout);
-    assert.equal(result.directory, join(folder.path, 'home'));
+    assert.equal(result.directory, join(folder.path, 'seed'));
     assert.equal(result.certificates[1].fingerprint, material.kubernetes.certificate.fingerprint);
     for (const name of ['secrets.yaml', 'talosconfig']) {
-      assert.equal(statSync(join(folder.path, 'home', name)).mode & 0o777, 0o600);
+      assert.equal(statSync(join(folder.path, 'seed', name)).mode & 0o777, 0o600);
     }
-    assert.equal(statSync(join(folder.path, 'home')).mode & 0o777, 0o700);
+    assert.equal(statSync(join(folder.path, 'seed')).mode & 0o777, 0o700);
   });
 
   it.runIf(process.platform === 'linux')('says where no directory can be made, as in /proc', async () => {
@@ -154,8 +157,8 @@ describe('ichor cluster import', () => {
     const options = { directory: folder.path, now: MADE_AT, connections: machines(aConfig({ material })) };
     const from = ['--talosconfig', 'home/talosconfig'];
 
-    const taken = await runInProcess(['cluster', 'import', 'other', ...from], options);
-    const inPlace = await runInProcess(['cluster', 'import', 'home', ...from], options);
+    const taken = await runInProcess(['cluster', 'import', '--dir', 'other', ...from], options);
+    const inPlace = await runInProcess(['cluster', 'import', '--dir', 'home', ...from], options);
 
     assert.deepEqual(
       [taken.code, taken.stderr],
@@ -179,6 +182,114 @@ describe('ichor cluster import', () => {
       [run.code, run.stderr],
       [6, `error: the age identity ${folder.path}/none cannot be read\nCheck --identity.\n`],
     );
+  });
+
+  it('writes nothing under a NAME that is not the one of the cluster, from a control plane or from a file', async () => {
+    using source = aClusterFolder();
+    using folder = aFolder();
+    const material = await bundleMaterial();
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
+    const options = { directory: folder.path, now: MADE_AT, connections: machines(aConfig({ material })) };
+    const imported = ['cluster', 'import', 'prod', '--talosconfig', 'config'];
+    const file = ['--secrets', join(source.path, 'secrets.yaml')];
+
+    const live = await runInProcess(imported, options);
+    const compared = await runInProcess([...imported, ...file], options);
+    const left = readdirSync(folder.path);
+    const offline = await runInProcess([...imported, ...file, '--offline'], options);
+
+    assert.deepEqual([live.code, compared.code, left], [4, 4, ['config']]);
+    assert.equal(
+      live.stderr,
+      'error: 10.0.0.1 says that its cluster is "seed"; "prod" was asked for\nCheck --talosconfig and --context. A folder of another name is given with --dir. Nothing was written.\n',
+    );
+    // Nobody says otherwise there: the name is that of the folder.
+    assert.equal(offline.code, 0, offline.stderr);
+    assert.deepEqual(readdirSync(join(folder.path, 'prod')), ['secrets.yaml', 'talosconfig']);
+  });
+
+  it('encrypts a plain file where that is asked for, and says where what it wrote is plain', async () => {
+    using source = aClusterFolder();
+    writeFileSync(join(source.path, 'config'), await aTalosconfig((await bundleMaterial()).talos, MADE_AT));
+    const options = { directory: source.path, now: MADE_AT };
+    const imported = ['cluster', 'import', '--talosconfig', 'config', '--secrets', 'secrets.yaml', '--offline'];
+
+    const sealed = await runInProcess(
+      [...imported, '--dir', 'sealed', '--recipient', RECIPIENT, '-o', 'json'],
+      options,
+    );
+    const plain = await runInProcess([...imported, '--dir', 'plain'], options);
+    const wrong = await runInProcess([...imported, '--dir', 'wrong', '--recipient', 'somebody'], options);
+
+    assert.equal(sealed.code, 0, sealed.stderr);
+    assert.equal(JSON.parse(sealed.stdout).encrypted, true);
+    assert.match(
+      readFileSync(join(source.path, 'sealed', 'secrets.yaml'), 'utf8'),
+      /^-----BEGIN AGE ENCRYPTED FILE-----\n/,
+    );
+    assert.match(plain.stdout, /\n.*plain\/secrets\.yaml is NOT encrypted: it holds every key of the cluster$/m);
+    assert.equal(wrong.code, 2);
+    assert.throws(() => statSync(join(source.path, 'wrong')), { code: 'ENOENT' });
+  });
+
+  it('refuses to encrypt for others what is encrypted already', async () => {
+    using source = aClusterFolder();
+    writeFileSync(join(source.path, 'config'), await aTalosconfig((await bundleMaterial()).talos, MADE_AT));
+    const envelope = createEnvelope({ recipients: [RECIPIENT] }, { armored: true });
+    const plain = readFileSync(join(source.path, 'secrets.yaml'));
+    writeFileSync(join(source.path, 'sealed'), await envelope.seal(plain, 'sealed'));
+
+    const run = await runInProcess(
+      [
+        ...['cluster', 'import', '--dir', 'home', '--talosconfig', 'config', '--offline'],
+        ...['--secrets', 'sealed', '--recipient', RECIPIENT],
+      ],
+      { directory: source.path, now: MADE_AT },
+    );
+
+    assert.equal(run.code, 2);
+    assert.match(
+      run.stderr,
+      /sealed is encrypted already; --recipient encrypts a bundle that is plain\nLeave --recipient out: it stays encrypted for the same people\./,
+    );
+    assert.throws(() => statSync(join(source.path, 'home')), { code: 'ENOENT' });
+  });
+
+  it.each([
+    [['--offline'], '--offline needs --secrets: without it, the bundle is read from a control plane'],
+    [['--identity', 'key'], '--identity needs --secrets: what is read from a control plane is not encrypted'],
+  ])('refuses %j without --secrets, where it would count for nothing', async (options, message) => {
+    using folder = aFolder();
+
+    const run = await runInProcess(['cluster', 'import', '--dir', 'home', ...options], { directory: folder.path });
+
+    assert.deepEqual([run.code, run.stderr.split('\n')[0]], [2, `error: ${message}`]);
+  });
+
+  it('asks endpoints that are written with the port of the Talos API, or in brackets', async () => {
+    using folder = aFolder();
+    const material = await someMaterial();
+    const endpoints = ['[fd00::1]', 'cp2.example.org:50000'];
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT, { endpoints }));
+    const asked: string[] = [];
+    const { talos } = machines(aConfig({ material })) ?? {};
+    const first = () => Promise.reject(new Error('this one is away'));
+
+    const run = await runInProcess(['cluster', 'import', 'seed', '--talosconfig', 'config'], {
+      directory: folder.path,
+      now: MADE_AT,
+      connections: {
+        talos: ((options: { address: string }) => {
+          asked.push(options.address);
+          const machine = (talos as unknown as () => object)();
+          return asked.length > 1 ? machine : { ...machine, configuration: first };
+        }) as never,
+      },
+    });
+
+    assert.equal(run.code, 0, run.stderr);
+    assert.deepEqual(asked, ['fd00::1', 'cp2.example.org']);
+    assert.match(readFileSync(join(folder.path, 'seed', 'talosconfig'), 'utf8'), /\[fd00::1\]/);
   });
 
   it('never replaces a bundle', async () => {
@@ -213,10 +324,9 @@ describe('ichor cluster bundle-export', () => {
 
   it('encrypts for other people when it is asked to', async () => {
     using folder = aClusterFolder();
-    const recipient = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
 
     const run = await runInProcess(
-      ['cluster', 'bundle-export', '--to', 'copy.age', '--recipient', recipient, '-o', 'json'],
+      ['cluster', 'bundle-export', '--to', 'copy.age', '--recipient', RECIPIENT, '-o', 'json'],
       {
         directory: folder.path,
       },
@@ -241,6 +351,61 @@ describe('ichor cluster bundle-export', () => {
         `error: ${folder.path}/copy.age: the age recipient somebody is not valid; expected age1…\nCheck --recipient. Nothing was written.\n`,
       ],
     );
+  });
+
+  it('exports under a NAME only the directory that is called so, or whose talosconfig selects it', async () => {
+    using folder = aFolder();
+    using bundle = aClusterFolder();
+    const { talos } = await bundleMaterial();
+    for (const name of ['prod', 'staging']) {
+      mkdirSync(join(folder.path, name));
+      copyFileSync(join(bundle.path, 'secrets.yaml'), join(folder.path, name, 'secrets.yaml'));
+    }
+    writeFileSync(join(folder.path, 'staging', 'talosconfig'), await aTalosconfig(talos, MADE_AT, { name: 'blue' }));
+    const run = (from: string, ...more: string[]) =>
+      runInProcess(['cluster', 'bundle-export', '--to', 'copy', '--force', ...more], {
+        directory: join(folder.path, from),
+      });
+
+    const inOther = await run('prod', 'staging');
+    const ofOther = await run('.', 'prod', '--dir', 'staging');
+    const left = [readdirSync(folder.path), readdirSync(join(folder.path, 'prod'))];
+    const right = [
+      await run('.', 'prod'),
+      await run('prod', 'prod'),
+      await run('staging', 'blue'),
+      await run('prod', 'blue', '--dir', '../staging'),
+    ];
+
+    assert.deepEqual([inOther.code, ofOther.code, left], [4, 4, [['prod', 'staging'], ['secrets.yaml']]]);
+    assert.equal(
+      inOther.stderr,
+      `error: ${folder.path}/prod is not called "staging", and holds no talosconfig: it may be of another cluster\nName the directory with --dir, and leave NAME out where it is the right one. Nothing was written.\n`,
+    );
+    assert.match(ofOther.stderr, /staging is not called "prod", and its talosconfig selects the context "blue": /);
+    assert.deepEqual(
+      right.map(({ code, stderr }) => [code, stderr]),
+      right.map(() => [0, '']),
+    );
+  });
+
+  it('knows the bundle itself behind a link, and leaves it as it is', async () => {
+    using folder = aClusterFolder();
+    using elsewhere = aFolder();
+    symlinkSync(folder.path, join(elsewhere.path, 'link'));
+    const original = readFileSync(join(folder.path, 'secrets.yaml'));
+
+    const run = await runInProcess(
+      [
+        ...['cluster', 'bundle-export', '--to', join(elsewhere.path, 'link', 'secrets.yaml')],
+        ...['--force', '--recipient', RECIPIENT],
+      ],
+      { directory: folder.path },
+    );
+
+    assert.equal(run.code, 4);
+    assert.match(run.stderr, /link\/secrets\.yaml is the bundle itself\n/);
+    assert.deepEqual(readFileSync(join(folder.path, 'secrets.yaml')), original);
   });
 
   it('refuses to replace a file and to print keys', async () => {
