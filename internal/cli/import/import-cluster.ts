@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
+  acceptedBesides,
   type BundleDocument,
   BundleError,
   type BundleParts,
@@ -120,7 +121,18 @@ type Context = ReturnType<typeof selectContext>;
 async function fromControlPlane({ invocation, connections, context }: From): Promise<BundleDocument> {
   const { config, machine } = await readConfiguration(connections, context);
   checkName(invocation, config, machine);
-  return bundleFromParts(partsOf(config, machine), { path: 'secrets.yaml' });
+  const parts = partsOf(config, machine);
+  warnOfOthers(invocation, config, machine);
+  return bundleFromParts(parts, { path: 'secrets.yaml' });
+}
+
+/** No reason to refuse: a CA of somebody else may be accepted for good. */
+function warnOfOthers({ output }: Invocation, config: string, machine: string): void {
+  for (const { field, certificate } of acceptedBesides(config, `the configuration of ${machine}`)) {
+    output.say(
+      `note: ${machine} accepts the certificate authority ${certificate.fingerprint.slice(0, 16)} besides the one it issues with (${field}); where a rotation is under way, this bundle is out of date when it ends: import it again then`,
+    );
+  }
 }
 
 /** The NAME on the command line is that of the cluster, also where it names the folder. */
@@ -202,6 +214,7 @@ async function fromFile(path: string, { invocation, connections, context }: From
       'Find the current secrets.yaml, or leave --secrets out to read it from a control plane. Nothing was written.',
     );
   }
+  warnOfOthers(invocation, config, machine);
   return document;
 }
 

@@ -3,11 +3,17 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSy
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { createEnvelope } from '../../../pkg/bundle/index.ts';
+import { renderStage } from '../../../pkg/machineconfig/index.ts';
 import { Secret } from '../../../pkg/pki/index.ts';
 import { aBundleDocument } from '../../../test/builders/bundle.ts';
 import { MADE_AT } from '../../../test/builders/certificates.ts';
 import { aClusterFolder, aFolder, type CliOptions, runInProcess } from '../../../test/builders/cli.ts';
-import { aMachineConfig, type ClusterMaterial, someMaterial } from '../../../test/builders/machine-config.ts';
+import {
+  aMachineConfig,
+  type ClusterMaterial,
+  changesBetween,
+  someMaterial,
+} from '../../../test/builders/machine-config.ts';
 import { aTalosconfig } from '../../../test/builders/talosconfig.ts';
 
 const RECIPIENT = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
@@ -52,6 +58,24 @@ describe('ichor cluster import', () => {
       assert.equal(statSync(join(folder.path, 'seed', name)).mode & 0o777, 0o600);
     }
     assert.equal(statSync(join(folder.path, 'seed')).mode & 0o777, 0o700);
+  });
+
+  it('says that a control plane accepts another CA: a rotation of it would make the bundle worthless', async () => {
+    using folder = aFolder();
+    const [material, next] = [await someMaterial(), await someMaterial('key3')];
+    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
+    const changes = changesBetween(material, next).filter(({ target }) => target === 'kubernetes');
+    const during = renderStage(aConfig({ shape: 'typed', material }), changes, 'Accepting', { talosVersion: '1.14.1' });
+
+    const run = await runInProcess(['cluster', 'import', '--dir', 'seed', '--talosconfig', 'config'], {
+      directory: folder.path,
+      now: MADE_AT,
+      connections: machines(during),
+    });
+
+    assert.equal(run.code, 0, run.stderr);
+    const print = next.kubernetes.certificate.fingerprint.slice(0, 16);
+    assert.match(run.stdout, new RegExp(`^note: \\S+ accepts the certificate authority ${print} besides the one`, 'm'));
   });
 
   it.runIf(process.platform === 'linux')('says where no directory can be made, as in /proc', async () => {
