@@ -5,7 +5,7 @@ import { type AgeCredentials, BundleError } from '../../pkg/bundle/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import { createProcesses, type EmbeddedStore, type LockOwner, StoreError } from '../store/index.ts';
 import { CliError } from './cli-error.ts';
-import { flag, type Invocation, text } from './command.ts';
+import { flag, type Invocation, list, text } from './command.ts';
 import type { CliEnvironment } from './environment.ts';
 
 /** A cluster directory that was opened for one command. */
@@ -95,7 +95,9 @@ export async function holderOf(store: EmbeddedStore): Promise<LockOwner | undefi
 export async function credentialsOf({ options, environment }: Invocation): Promise<AgeCredentials> {
   const file = text(options, 'identity');
   const passphrase = environment.env.ICHOR_PASSPHRASE;
+  const recipients = list(options, 'recipient');
   return {
+    ...(recipients === undefined ? {} : { recipients }),
     ...(file === undefined ? {} : { identity: await readIdentity(resolve(environment.workingDirectory, file)) }),
     ...(passphrase === undefined || passphrase === '' ? {} : { passphrase: Secret.of('passphrase', passphrase) }),
   };

@@ -125,6 +125,43 @@ describe('a replacement in an encrypted bundle', () => {
     expect((await openBundle(written, { path, identity: Secret.of('age-identity', other) })).encrypted).toBe(true);
   });
 
+  it('is closed for those of an identity file alone who could open it', async () => {
+    const [mine, foreign, colleague] = [await generateIdentity(), await generateIdentity(), await generateIdentity()];
+    const both = Secret.of('age-identity', `# mine\n${mine}\n# of another project\n${foreign}\n`);
+    const sealedFor = async (...people: string[]) => {
+      const recipients = await Promise.all(people.map((each) => identityToRecipient(each)));
+      return createEnvelope({ recipients }, { armored: false }).seal(bytes('old keys'), path);
+    };
+    const opens = async (sealed: Uint8Array, each: string) =>
+      openEnvelope(sealed, { identity: Secret.of('age-identity', each) }, path).then(
+        () => true,
+        () => false,
+      );
+
+    const { envelope } = await openEnvelope(await sealedFor(mine), { identity: both }, path);
+    const closed = await envelope.seal(bytes('new keys'), path);
+    const shared = await openEnvelope(await sealedFor(mine, colleague), { identity: both }, path);
+
+    expect([await opens(closed, mine), await opens(closed, foreign)]).toEqual([true, false]);
+    await expect(shared.envelope.seal(bytes('new keys'), path)).rejects.toThrow(
+      'is encrypted for 2 recipients and only 1 are known here',
+    );
+  });
+
+  it('is closed again for everybody whose identities are in one file', async () => {
+    const people = [await generateIdentity(), await generateIdentity()];
+    const recipients = await Promise.all(people.map((each) => identityToRecipient(each)));
+    const sealed = await createEnvelope({ recipients }, { armored: false }).seal(bytes('old keys'), path);
+    const { envelope } = await openEnvelope(sealed, { identity: Secret.of('age-identity', people.join('\n')) }, path);
+
+    const closed = await envelope.seal(bytes('new keys'), path);
+
+    for (const each of people) {
+      const opened = await openEnvelope(closed, { identity: Secret.of('age-identity', each) }, path);
+      expect(Buffer.from(opened.plain).toString()).toBe('new keys');
+    }
+  });
+
   it('is refused where the named recipients would lock out the one who writes', async () => {
     const recipients = [await identityToRecipient(await generateIdentity())];
     const document = await openBundle(bundleFixture('secrets-identity.age'), { path, identity, recipients });

@@ -1,5 +1,5 @@
 import type { Decrypter } from 'age-encryption';
-import type { Secret } from '../pki/index.ts';
+import { Secret } from '../pki/index.ts';
 import { type AgeHeader, decodeArmor, encodeArmor, readAgeHeader } from './age-file.ts';
 import { BundleError } from './error.ts';
 
@@ -69,13 +69,14 @@ export async function openEnvelope(
   const header = readAgeHeader(sealed, path);
   if (header === undefined) throw new BundleError('malformed', { path }, 'is not a file encrypted with age');
   const plain = await openFile(sealed, credentials, path);
-  const envelope = createEnvelope(ownersOf(header, credentials), { armored: header.armored });
+  const owners = await ownersOf(header, credentials, sealed, path);
+  const envelope = createEnvelope(owners, { armored: header.armored });
   return {
     plain,
     envelope: {
       ...envelope,
       async seal(content, target) {
-        const known = credentials.recipients?.length ?? identitiesOf(credentials).length;
+        const known = owners.recipients?.length ?? identitiesOf(owners).length;
         if (!header.stanzas.includes(PASSPHRASE_STANZA) && header.stanzas.length > known) {
           throw new BundleError(
             'unsupported',
@@ -90,14 +91,34 @@ export async function openEnvelope(
   };
 }
 
-/** Only what this file was closed with: a passphrase file is closed with the passphrase again, whatever else is known. */
-function ownersOf(header: AgeHeader, credentials: AgeCredentials): AgeCredentials {
+/**
+ * Only what this file was closed with: a passphrase file is closed with the passphrase again, whatever else is known,
+ * and an identity file may hold keys for other files, which are to open neither this one nor what is made of it.
+ */
+async function ownersOf(
+  header: AgeHeader,
+  credentials: AgeCredentials,
+  sealed: Uint8Array,
+  path: string,
+): Promise<AgeCredentials> {
   const { passphrase, identity, ...others } = credentials;
   if (header.stanzas.includes(PASSPHRASE_STANZA)) {
     const { recipients: _unused, ...rest } = others;
     return passphrase === undefined ? rest : { ...rest, passphrase };
   }
-  return identity === undefined ? others : { ...others, identity };
+  if (identity === undefined) return others;
+  const identities = identitiesOf({ identity });
+  if (identities.length === 1) return { ...others, identity };
+  const opening: string[] = [];
+  for (const each of identities) {
+    const alone = Secret.of('age-identity', each);
+    const isOwner = await openFile(sealed, { identity: alone }, path).then(
+      () => true,
+      () => false,
+    );
+    if (isOwner) opening.push(each);
+  }
+  return { ...others, identity: Secret.of('age-identity', opening.join('\n')) };
 }
 
 async function openFile(sealed: Uint8Array, credentials: AgeCredentials, path: string): Promise<Uint8Array> {
@@ -173,7 +194,7 @@ async function sealFile(plain: Uint8Array, credentials: AgeCredentials, path: st
 
 function identitiesOf(credentials: AgeCredentials): string[] {
   const lines = credentials.identity?.expose().split(/\r?\n/) ?? [];
-  return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
+  return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#')))];
 }
 
 function messageOf(cause: unknown): string {

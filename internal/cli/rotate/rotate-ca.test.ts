@@ -5,7 +5,7 @@ import { describe, it } from 'vitest';
 import { ROTATION_FINALIZER } from '../../../api/v1alpha1/index.ts';
 import type { SecretsBundle } from '../../../pkg/bundle/index.ts';
 import { parseTalosconfig } from '../../../pkg/talos/index.ts';
-import { aBundleDocument } from '../../../test/builders/bundle.ts';
+import { aBundleDocument, bundleFixture } from '../../../test/builders/bundle.ts';
 import { MADE_AT } from '../../../test/builders/certificates.ts';
 import {
   aCliEnvironment,
@@ -141,6 +141,28 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.equal(done.code, 0, done.stderr);
     assert.match(done.stdout, new RegExp(`^going on with the operation ${waiting?.metadata.name} \\(uid `));
     assert.equal((await store.listOperations()).length, 1);
+  });
+
+  it('begins nothing whose keys it could not encrypt for everybody for whom secrets.yaml is', async () => {
+    using folder = aClusterFolder();
+    const { run, store } = await aCluster(folder);
+    writeFileSync(join(folder.path, 'secrets.yaml'), bundleFixture('secrets-two-recipients.age'));
+    writeFileSync(join(folder.path, 'identity.txt'), bundleFixture('identity.txt'));
+    const [mine = ''] = /age1\w+/.exec(String(bundleFixture('identity.txt'))) ?? [];
+    const other = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
+    const rotate = (...more: string[]) => run([...ROTATE, '--identity', 'identity.txt', ...more]);
+
+    const refused = [await rotate('--yes'), await rotate('--dry-run'), await rotate('--yes', '--recipient', other)];
+    const named = await rotate('--dry-run', '--recipient', mine, '--recipient', other);
+
+    assert.deepEqual(
+      refused.map(({ code }) => code),
+      [4, 4, 4],
+    );
+    assert.match(refused[0]?.stderr ?? '', /is encrypted for 2 recipients and only 1 are known here/);
+    assert.match(refused[0]?.stderr ?? '', /--recipient age1…,age1…\. Nothing was changed\.\n$/);
+    assert.equal(named.code, 0, named.stderr);
+    assert.deepEqual(await store.listOperations(), []);
   });
 
   it('leaves credentials alone that the new CAs of an operation that is gone may have issued', async () => {
