@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, inject, it, vi } from 'vitest';
+import type { Score } from './enumerate.ts';
 import type { EnumerationEnd } from './enumeration-beside.ts';
 
 /** Longer than the enumeration may take, ms. */
@@ -14,7 +15,8 @@ describe('the complete enumeration', () => {
 
     console.info(`enumeration: ${output.trimEnd().split('\n').at(-1)}`);
     expect(code, output).toBe(0);
-    const { plans, fired } = JSON.parse(output) as { readonly plans: number; readonly fired: number };
+    const { plans, fired, endedEarly } = JSON.parse(output) as Pick<Score, 'plans' | 'fired' | 'endedEarly'>;
+    if (endedEarly) console.warn('enumeration: this computer had no time for the rest of the half of 3+2');
     expect(plans).toBeGreaterThan(10_000);
     expect(fired).toBeGreaterThanOrEqual(plans);
   });

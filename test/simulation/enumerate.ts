@@ -17,6 +17,8 @@ export interface Score {
   processorMs: number;
   /** Whether the time was over before the plans were. */
   isCut: boolean;
+  /** Whether a part that may end early did. */
+  endedEarly: boolean;
 }
 
 /** What is gone through. */
@@ -25,26 +27,37 @@ export interface EnumerateOptions {
   readonly seed: number;
   /** Until when plans are begun, in seconds from now. */
   readonly seconds: number;
+  /** Until when plans of parts that may end early are begun; absent: as of all others. */
+  readonly secondsForTheRest?: number;
 }
 
 /** Goes through one shard's plans in this process. */
-export async function enumerateShard({ parts, seed, seconds }: EnumerateOptions, shard: Shard): Promise<Score> {
+export async function enumerateShard(options: EnumerateOptions, shard: Shard): Promise<Score> {
+  const { parts, seed, seconds, secondsForTheRest } = options;
   // Every machine that is away is an error with a stack that nobody reads here.
   Error.stackTraceLimit = 0;
-  const endsAt = performance.now() + seconds * 1_000;
+  const begunAt = performance.now();
+  const isAfter = (end: number): boolean => performance.now() > begunAt + end * 1_000;
   const mint = await createMint(2);
-  const score: Score = { plans: 0, fired: 0, looks: 0, failures: [], processorMs: 0, isCut: false };
-  for await (const scenario of enumeration(parts, { mint, seed, shard })) {
-    if (performance.now() > endsAt) {
-      score.isCut = true;
-      break;
+  const score: Score = {
+    ...{ plans: 0, fired: 0, looks: 0, failures: [], processorMs: 0 },
+    isCut: false,
+    endedEarly: false,
+  };
+  for (const part of parts) {
+    for await (const scenario of enumeration([part], { mint, seed, shard })) {
+      score.isCut = isAfter(seconds);
+      const isEnough = part.mayEndEarly === true && secondsForTheRest !== undefined && isAfter(secondsForTheRest);
+      if (isEnough) score.endedEarly = true;
+      if (score.isCut || isEnough) break;
+      const result = await run(scenario, { mint, checkers: CHECKERS });
+      const failures = failuresOf(scenario, result);
+      score.plans += 1;
+      score.fired += result.fired.length;
+      score.looks += result.looks;
+      if (failures.length > 0) score.failures.push(`${failures.join('; ')}: ${JSON.stringify(scenario)}`);
     }
-    const result = await run(scenario, { mint, checkers: CHECKERS });
-    const failures = failuresOf(scenario, result);
-    score.plans += 1;
-    score.fired += result.fired.length;
-    score.looks += result.looks;
-    if (failures.length > 0) score.failures.push(`${failures.join('; ')}: ${JSON.stringify(scenario)}`);
+    if (score.isCut) break;
   }
   score.processorMs = Math.round(process.cpuUsage().user / 1_000);
   return score;
@@ -61,6 +74,7 @@ export async function enumerateAll(options: EnumerateOptions, processes = availa
     failures: scores.flatMap((each) => each.failures),
     processorMs: sum(scores, (each) => each.processorMs),
     isCut: scores.some((each) => each.isCut),
+    endedEarly: scores.some((each) => each.endedEarly),
   };
 }
 
@@ -92,6 +106,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     options: {
       seed: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '3600' },
+      /** The same for the parts that may end early. */
+      'seconds-for-the-rest': { type: 'string' },
       /** All of these topologies instead of the complete enumeration, as in `1+1,5+0`. */
       topology: { type: 'string' },
       /** Share of the plans, from 0 to 1. */
@@ -109,11 +125,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const score = await enumerateShard(JSON.parse(values.options), JSON.parse(values.shard));
     process.stdout.write(JSON.stringify(score));
   } else {
+    const rest = values['seconds-for-the-rest'];
     const score = await enumerateAll(
       {
         parts: shareOf(partsOf(values.topology), Number(values.share)),
         seed: Number(values.seed),
         seconds: Number(values.seconds),
+        ...(rest === undefined ? {} : { secondsForTheRest: Number(rest) }),
       },
       Number(values.processes),
     );

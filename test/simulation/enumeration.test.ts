@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMint, run, type Scenario } from '../../internal/simulator/index.ts';
+import { type EnumerateOptions, enumerateShard } from './enumerate.ts';
 import { COMPLETE, enumeration, partsOf } from './enumeration.ts';
 import { plain } from './scenarios.ts';
 
@@ -42,5 +43,25 @@ describe('the enumeration', () => {
     ]);
     expect(partsOf(undefined)).toBe(COMPLETE);
     expect(() => partsOf('1+1,2+0')).toThrow('--topology: found "2+0"; expected some of 1+0, 1+1, 3+0, 3+2, 5+0');
+  });
+});
+
+describe('an enumeration whose time is over', () => {
+  const part = { topology: '1+0', share: 0.05, of: 'calls', targets: [['talos']] } as const;
+  const rest = { ...part, mayEndEarly: true } as const;
+  const shard = { index: 0, of: 8 };
+  const scoreOf = (options: Pick<EnumerateOptions, 'seconds' | 'secondsForTheRest'>) =>
+    enumerateShard({ parts: [rest, part], seed: 1, ...options }, shard);
+
+  it('is cut short, and says so', async () => {
+    expect(await scoreOf({ seconds: 0 })).toMatchObject({ plans: 0, isCut: true, endedEarly: false });
+  });
+
+  it('leaves out the rest of what may end early alone, where there is a time for that', async () => {
+    const whole = await scoreOf({ seconds: 600 });
+    const early = await scoreOf({ seconds: 600, secondsForTheRest: 0 });
+
+    expect(whole).toMatchObject({ isCut: false, endedEarly: false, failures: [] });
+    expect(early).toMatchObject({ plans: whole.plans / 2, isCut: false, endedEarly: true, failures: [] });
   });
 });
