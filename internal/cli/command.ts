@@ -82,6 +82,13 @@ export const BUNDLE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+/** The option that names who can open what is encrypted, for commands that run a rotation. */
+export const RECIPIENT_OPTION: OptionSpec = {
+  flags: '--recipient <keys>',
+  summary: 'age public keys of everybody for whom secrets.yaml is encrypted, where --identity is not all of them',
+  isList: true,
+};
+
 /** The option that says what becomes of endpoints that nobody here can try at the end. */
 export const UNREACHABLE_OPTION: OptionSpec = {
   flags: '--unreachable-endpoints <choice>',

@@ -21,7 +21,7 @@ describe('completion in bash', () => {
   it('offers nouns, verbs and options', async () => {
     assert.deepEqual(await offered('cl'), ['cluster']);
     assert.deepEqual(await offered('operation', 'p'), ['pause']);
-    assert.deepEqual(await offered('cluster', 'rotate-ca', '--re'), ['--restart-workloads']);
+    assert.deepEqual(await offered('cluster', 'rotate-ca', '--re'), ['--restart-workloads', '--recipient']);
   });
 
   it('offers the values of an option', async () => {

@@ -148,6 +148,23 @@ describe('a replacement in an encrypted bundle', () => {
     );
   });
 
+  it('is refused for people who are named twice, too many, or without one who opens it', async () => {
+    const [mine, second, stranger] = [await generateIdentity(), await generateIdentity(), await generateIdentity()];
+    const [me, too, other] = await Promise.all([mine, second, stranger].map((each) => identityToRecipient(each)));
+    const people = [me ?? '', too ?? ''];
+    const sealed = await createEnvelope({ recipients: people }, { armored: false }).seal(bytes('old keys'), path);
+    const closing = async (recipients: readonly string[]) => {
+      const both = Secret.of('age-identity', `${mine}\n${second}`);
+      const { envelope } = await openEnvelope(sealed, { identity: both, recipients }, path);
+      return envelope.seal(bytes('new keys'), path);
+    };
+
+    await expect(closing([me ?? '', me ?? ''])).rejects.toThrow(`is encrypted for ${too}, which the recipients do not`);
+    await expect(closing([me ?? '', other ?? ''])).rejects.toThrow(`is encrypted for ${too}, which the recipients do`);
+    await expect(closing([...people, other ?? ''])).rejects.toThrow('for 2 recipients and 3 are known here');
+    expect(isAgeEncrypted(await closing(people.toReversed()), path)).toBe(true);
+  });
+
   it('is closed again for everybody whose identities are in one file', async () => {
     const people = [await generateIdentity(), await generateIdentity()];
     const recipients = await Promise.all(people.map((each) => identityToRecipient(each)));
@@ -166,7 +183,9 @@ describe('a replacement in an encrypted bundle', () => {
     const recipients = [await identityToRecipient(await generateIdentity())];
     const document = await openBundle(bundleFixture('secrets-identity.age'), { path, identity, recipients });
 
-    await expect(document.replace({ etcd: await aNewCa('etcd') }).write()).rejects.toMatchObject({ kind: 'wrong-key' });
+    await expect(document.replace({ etcd: await aNewCa('etcd') }).write()).rejects.toMatchObject({
+      kind: 'unsupported',
+    });
   });
 });
 

@@ -76,19 +76,29 @@ export async function openEnvelope(
     envelope: {
       ...envelope,
       async seal(content, target) {
-        const known = owners.recipients?.length ?? identitiesOf(owners).length;
-        if (!header.stanzas.includes(PASSPHRASE_STANZA) && header.stanzas.length > known) {
-          throw new BundleError(
-            'unsupported',
-            { path },
-            `is encrypted for ${header.stanzas.length} recipients and only ${known} are known here; ` +
-              'name every recipient (age1…), or the others could not open it any more',
-          );
-        }
+        if (!header.stanzas.includes(PASSPHRASE_STANZA)) await checkRecipients(owners, header, path);
         return envelope.seal(content, target);
       },
     },
   };
+}
+
+/** Whether as many people are known as the file is encrypted for, and whoever opened it is one of them. */
+async function checkRecipients(owners: AgeCredentials, header: AgeHeader, path: string): Promise<void> {
+  const age = await import('age-encryption');
+  const opening = await Promise.all(identitiesOf(owners).map((identity) => age.identityToRecipient(identity)));
+  const named = new Set(owners.recipients ?? opening);
+  const forgotten = opening.find((recipient) => !named.has(recipient));
+  if (forgotten !== undefined) {
+    throw new BundleError('unsupported', { path }, `is encrypted for ${forgotten}, which the recipients do not name`);
+  }
+  if (named.size === header.stanzas.length) return;
+  throw new BundleError(
+    'unsupported',
+    { path },
+    `is encrypted for ${header.stanzas.length} recipients and ${named.size < header.stanzas.length ? 'only ' : ''}${named.size} are known here; ` +
+      'name every recipient (age1…), or the others could not open it any more',
+  );
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   DIRECTORY_OPTION,
   EVACUATION_HOOK_OPTION,
   OUTPUT_OPTION,
+  RECIPIENT_OPTION,
   TAKE_OVER_OPTION,
   UNREACHABLE_OPTION,
 } from '../command.ts';
@@ -59,11 +60,7 @@ Take an etcd snapshot first (talosctl etcd snapshot).`,
     EVACUATION_HOOK_OPTION,
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
-    {
-      flags: '--recipient <keys>',
-      summary: 'age public keys of everybody for whom secrets.yaml is encrypted, where --identity is not all of them',
-      isList: true,
-    },
+    RECIPIENT_OPTION,
     { flags: '--log <file>', summary: 'append a log of JSON lines', completes: 'file' },
     {
       flags: '--metrics-file <file>',

@@ -1,4 +1,11 @@
-import { BUNDLE_OPTIONS, type Command, DIRECTORY_OPTION, OUTPUT_OPTION, TAKE_OVER_OPTION } from '../command.ts';
+import {
+  BUNDLE_OPTIONS,
+  type Command,
+  DIRECTORY_OPTION,
+  OUTPUT_OPTION,
+  RECIPIENT_OPTION,
+  TAKE_OVER_OPTION,
+} from '../command.ts';
 
 /** `ichor operation delete` */
 export const operationDelete: Command = {
@@ -16,6 +23,7 @@ or the etcd CA among the targets, in Dropping and in Finalizing.`,
     { flags: '-y, --yes', summary: 'do not ask' },
     TAKE_OVER_OPTION,
     ...BUNDLE_OPTIONS,
+    RECIPIENT_OPTION,
     OUTPUT_OPTION,
   ],
   async run(invocation) {
