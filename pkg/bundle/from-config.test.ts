@@ -7,7 +7,7 @@ import {
   someMaterial,
 } from '../../test/builders/machine-config.ts';
 import { renderStage } from '../machineconfig/index.ts';
-import { acceptedBesides, bundleFromParts, bundlePartsOf } from './index.ts';
+import { bundleFromParts, bundlePartsOf } from './index.ts';
 
 /** A control plane's configuration whose cluster secret has its real length. */
 function aConfig(options: Omit<Parameters<typeof aMachineConfig>[0], 'role'>): string {
@@ -75,27 +75,4 @@ describe('bundlePartsOf', () => {
       message: 'cp1: cluster.aggregatorCA or KubeAggregatorCAConfig.issuingCA: is not there',
     });
   });
-});
-
-describe('acceptedBesides', () => {
-  it.each(['legacy', 'mixed', 'typed'] as const)(
-    'finds what a control plane of the %s shape accepts in the middle of a rotation, and nothing outside of one',
-    async (shape) => {
-      const [before, after] = [await someMaterial('key2'), await someMaterial('key3')];
-      const targets = shape === 'legacy' ? ['talos', 'kubernetes'] : ['talos', 'kubernetes', 'kubernetes-aggregator'];
-      const changes = changesBetween(before, after).filter(({ target }) => targets.includes(target));
-      const config = aMachineConfig({ shape, material: before });
-      const at = (stage: 'Accepting' | 'Issuing' | 'Dropping') =>
-        acceptedBesides(renderStage(config, changes, stage, { talosVersion: '1.14.1' }), 'cp1').map(
-          ({ certificate }) => certificate.fingerprint,
-        );
-      const prints = (from: ClusterMaterial) =>
-        [from.talos, from.kubernetes, from.aggregator].slice(0, targets.length).map((ca) => ca.certificate.fingerprint);
-
-      assert.deepEqual(acceptedBesides(config, 'cp1'), []);
-      assert.deepEqual(at('Accepting'), prints(after));
-      assert.deepEqual(at('Issuing'), prints(before));
-      assert.deepEqual(at('Dropping'), []);
-    },
-  );
 });

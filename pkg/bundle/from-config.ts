@@ -1,6 +1,5 @@
 import { parseAllDocuments } from 'yaml';
 import {
-  type Certificate,
   type CertificateAndKey,
   parseCertificates,
   parsePrivateKey,
@@ -50,49 +49,6 @@ export function bundlePartsOf(config: string, path: string): BundleParts {
   };
 }
 
-/** A certificate authority that a control plane accepts besides the one that it issues with. */
-export interface AcceptedBesides {
-  /** Such as `machine.acceptedCAs`. */
-  readonly field: string;
-  readonly certificate: Certificate;
-}
-
-const ACCEPTED = [
-  { field: 'machine.acceptedCAs', issuing: ['machine.ca'] },
-  { field: 'cluster.acceptedCAs', issuing: ['cluster.ca', 'KubeAPIServerCAConfig.issuingCA'] },
-  {
-    field: 'KubeAPIServerCAConfig.acceptedCAs',
-    issuing: ['cluster.ca', 'KubeAPIServerCAConfig.issuingCA'],
-  },
-  {
-    field: 'KubeAggregatorCAConfig.acceptedCAs',
-    issuing: ['cluster.aggregatorCA', 'KubeAggregatorCAConfig.issuingCA'],
-  },
-] as const;
-
-/**
- * What a control plane accepts besides what it issues with: in the middle of a rotation the CA of before or the
- * next one, so that what it issues with is about to be replaced; or the CA of somebody else that stays for good.
- * Nothing in the configuration tells the two apart.
- *
- * @param path as for {@link bundlePartsOf}
- * @throws {BundleError} or PkiError for what cannot be read
- */
-export function acceptedBesides(config: string, path: string): AcceptedBesides[] {
-  const source = createSource(config, path);
-  return ACCEPTED.flatMap(({ field, issuing }) => {
-    const accepted = source.list(field).flatMap((entry, index) => {
-      const pem = isTree(entry) && typeof entry.crt === 'string' ? Buffer.from(entry.crt, 'base64').toString() : entry;
-      return typeof pem === 'string' ? parseCertificates(pem, `${path}: ${field}[${index}]`) : [];
-    });
-    if (accepted.length === 0) return [];
-    const own = source.authority(...issuing).certificate.fingerprint;
-    return accepted
-      .filter(({ fingerprint }) => fingerprint !== own)
-      .map((certificate): AcceptedBesides => ({ field, certificate }));
-  });
-}
-
 interface Source {
   /** The text at a dotted path, whose first part is `machine`, `cluster` or the kind of a document. */
   text(path: string): string | undefined;
@@ -101,8 +57,6 @@ interface Source {
   /** A base64 field of the old shape, decoded. */
   pem(path: string): string | undefined;
   tree(path: string): Tree | undefined;
-  /** The entries of a list; none where it is not there. */
-  list(path: string): readonly unknown[];
   /** Certificate and key at the first of the paths that is there: `crt` in base64, or `cert` as text. */
   authority(...paths: readonly string[]): CertificateAndKey;
 }
@@ -127,10 +81,6 @@ function createSource(config: string, file: string): Source {
     tree: (path) => {
       const value = at(path);
       return isTree(value) ? value : undefined;
-    },
-    list: (path) => {
-      const value = at(path);
-      return Array.isArray(value) ? value : [];
     },
     need(...paths) {
       const found = paths.map(text).find((value) => value !== undefined);

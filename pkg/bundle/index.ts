@@ -10,7 +10,7 @@ export { type BundleDocument, type OpenBundleOptions, openBundle } from './docum
 export { type AgeCredentials, createEnvelope, type Envelope, isAgeEncrypted } from './envelope.ts';
 export { BundleError, type BundleErrorKind } from './error.ts';
 export { backupKey, bundleFingerprint, exportFingerprint } from './fingerprint.ts';
-export { type AcceptedBesides, acceptedBesides, bundlePartsOf } from './from-config.ts';
+export { bundlePartsOf } from './from-config.ts';
 export {
   createKeyRotationRecord,
   type KeyRotationRecord,

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
-  acceptedBesides,
   type BundleDocument,
   BundleError,
   type BundleParts,
@@ -13,7 +12,7 @@ import {
   isAgeEncrypted,
   openBundle,
 } from '../../../pkg/bundle/index.ts';
-import { readMachineConfig } from '../../../pkg/machineconfig/index.ts';
+import { type MachineConfigView, readMachineConfig } from '../../../pkg/machineconfig/index.ts';
 import { issueLeaf, talosAdminProfile } from '../../../pkg/pki/index.ts';
 import {
   addressOfEndpoint,
@@ -120,26 +119,36 @@ type Context = ReturnType<typeof selectContext>;
 /** Makes the bundle from the configuration of the first endpoint that gives it; that needs the role os:admin. */
 async function fromControlPlane({ invocation, connections, context }: From): Promise<BundleDocument> {
   const { config, machine } = await readConfiguration(connections, context);
-  checkName(invocation, config, machine);
   const parts = partsOf(config, machine);
-  warnOfOthers(invocation, config, machine);
+  const view = viewOf(config, machine);
+  checkName(invocation, view, machine);
+  warnOfOthers(invocation, view, machine);
   return bundleFromParts(parts, { path: 'secrets.yaml' });
 }
 
-/** No reason to refuse: a CA of somebody else may be accepted for good. */
-function warnOfOthers({ output }: Invocation, config: string, machine: string): void {
-  for (const { field, certificate } of acceptedBesides(config, `the configuration of ${machine}`)) {
-    output.say(
-      `note: ${machine} accepts the certificate authority ${certificate.fingerprint.slice(0, 16)} besides the one it issues with (${field}); where a rotation is under way, this bundle is out of date when it ends: import it again then`,
-    );
+function viewOf(config: string, machine: string): MachineConfigView {
+  return readMachineConfig(config, `the configuration of ${machine}`);
+}
+
+/**
+ * What a control plane accepts besides what it issues with: in the middle of a rotation the CA of before or the next
+ * one; or one of somebody else that stays for good. Nothing tells the two apart, so this is no reason to refuse.
+ */
+function warnOfOthers({ output }: Invocation, view: MachineConfigView, machine: string): void {
+  for (const target of ['talos', 'kubernetes', 'aggregator'] as const) {
+    const { accepted = [], issuing } = view[target] ?? {};
+    for (const { fingerprint } of accepted.filter((each) => each.fingerprint !== issuing?.fingerprint)) {
+      output.say(
+        `note: ${machine} accepts the certificate authority ${fingerprint.slice(0, 16)} besides the one it issues with (${target}); where a rotation is under way, this bundle is out of date when it ends: import it again then`,
+      );
+    }
   }
 }
 
 /** The NAME on the command line is that of the cluster, also where it names the folder. */
-function checkName({ argument }: Invocation, config: string, machine: string): void {
-  if (argument === undefined) return;
-  const { clusterName: found = 'cluster' } = readMachineConfig(config, `the configuration of ${machine}`);
-  if (found === argument) return;
+function checkName({ argument }: Invocation, view: MachineConfigView, machine: string): void {
+  const { clusterName: found = 'cluster' } = view;
+  if (argument === undefined || found === argument) return;
   throw new CliError(
     'refused',
     `${machine} says that its cluster is "${found}"; "${argument}" was asked for`,
@@ -201,8 +210,9 @@ async function fromFile(path: string, { invocation, connections, context }: From
       error,
     );
   });
-  checkName(invocation, config, machine);
   const live = partsOf(config, machine);
+  const view = viewOf(config, machine);
+  checkName(invocation, view, machine);
   const different = CA_TARGETS.filter(
     (target) => caOf(live, target).certificate.fingerprint !== caOf(document.bundle, target).certificate.fingerprint,
   );
@@ -214,7 +224,7 @@ async function fromFile(path: string, { invocation, connections, context }: From
       'Find the current secrets.yaml, or leave --secrets out to read it from a control plane. Nothing was written.',
     );
   }
-  warnOfOthers(invocation, config, machine);
+  warnOfOthers(invocation, view, machine);
   return document;
 }
 

@@ -60,23 +60,39 @@ describe('ichor cluster import', () => {
     assert.equal(statSync(join(folder.path, 'seed')).mode & 0o777, 0o700);
   });
 
-  it('says that a control plane accepts another CA: a rotation of it would make the bundle worthless', async () => {
-    using folder = aFolder();
-    const [material, next] = [await someMaterial(), await someMaterial('key3')];
-    writeFileSync(join(folder.path, 'config'), await aTalosconfig(material.talos, MADE_AT));
-    const changes = changesBetween(material, next).filter(({ target }) => target === 'kubernetes');
-    const during = renderStage(aConfig({ shape: 'typed', material }), changes, 'Accepting', { talosVersion: '1.14.1' });
+  it.each(['legacy', 'mixed', 'typed'] as const)(
+    'says what a control plane of the %s shape accepts in the middle of a rotation, and nothing outside of one',
+    async (shape) => {
+      using folder = aFolder();
+      const [before, after] = [await someMaterial('key2'), await someMaterial('key3')];
+      writeFileSync(join(folder.path, 'config'), await aTalosconfig(before.talos, MADE_AT));
+      const targets = shape === 'legacy' ? ['talos', 'kubernetes'] : ['talos', 'kubernetes', 'kubernetes-aggregator'];
+      const changes = changesBetween(before, after).filter(({ target }) => targets.includes(target));
+      const config = aConfig({ shape, material: before });
+      const noted = async (found: string, directory: string) => {
+        const run = await runInProcess(['cluster', 'import', '--dir', directory, '--talosconfig', 'config'], {
+          directory: folder.path,
+          now: MADE_AT,
+          connections: machines(found),
+        });
+        assert.equal(run.code, 0, run.stderr);
+        return [...run.stdout.matchAll(/^note: \S+ accepts the certificate authority (\w+) besides the one/gm)].map(
+          ([, print]) => print,
+        );
+      };
+      const at = (stage: 'Accepting' | 'Issuing' | 'Dropping') =>
+        noted(renderStage(config, changes, stage, { talosVersion: '1.14.1' }), stage);
+      const prints = (from: ClusterMaterial) =>
+        [from.talos, from.kubernetes, from.aggregator]
+          .slice(0, targets.length)
+          .map((ca) => ca.certificate.fingerprint.slice(0, 16));
 
-    const run = await runInProcess(['cluster', 'import', '--dir', 'seed', '--talosconfig', 'config'], {
-      directory: folder.path,
-      now: MADE_AT,
-      connections: machines(during),
-    });
-
-    assert.equal(run.code, 0, run.stderr);
-    const print = next.kubernetes.certificate.fingerprint.slice(0, 16);
-    assert.match(run.stdout, new RegExp(`^note: \\S+ accepts the certificate authority ${print} besides the one`, 'm'));
-  });
+      assert.deepEqual(await noted(config, 'before'), []);
+      assert.deepEqual(await at('Accepting'), prints(after));
+      assert.deepEqual(await at('Issuing'), prints(before));
+      assert.deepEqual(await at('Dropping'), []);
+    },
+  );
 
   it.runIf(process.platform === 'linux')('says where no directory can be made, as in /proc', async () => {
     using folder = aFolder();
