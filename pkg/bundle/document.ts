@@ -20,6 +20,8 @@ export interface BundleDocument {
   readonly format: BundleFormat;
   /** True when the file is encrypted with age; then `write` encrypts it again for the same people. */
   readonly encrypted: boolean;
+  /** True when it is encrypted with a passphrase: whoever opened it can close it again. */
+  readonly byPassphrase: boolean;
   readonly bundle: SecretsBundle;
   /**
    * The same document with other material. Only the replaced values change; every other byte stays.
@@ -75,6 +77,7 @@ export function documentOf(content: Content): BundleDocument {
     path,
     format: place.layout.format,
     encrypted: envelope !== undefined,
+    byPassphrase: envelope?.byPassphrase === true,
     bundle,
     replace(replacements) {
       const edits = replacementEdits(place, bundle, replacements);

@@ -17,6 +17,8 @@ export interface AgeCredentials {
 /** Encrypts and opens files in one form, for one set of people. Holds the credentials; prints none. */
 export interface Envelope {
   readonly armored: boolean;
+  /** Whether a passphrase closes it, and nobody else's key. */
+  readonly byPassphrase: boolean;
   /** Encrypts, opens the result again with the same credentials, and compares before it returns. */
   seal(plain: Uint8Array, path: string): Promise<Uint8Array>;
   /** Opens a file that is encrypted with age, in either form. */
@@ -36,6 +38,7 @@ export function isAgeEncrypted(bytes: Uint8Array, path: string): boolean {
 export function createEnvelope(credentials: AgeCredentials, options: { armored: boolean }): Envelope {
   return {
     armored: options.armored,
+    byPassphrase: credentials.passphrase !== undefined,
     open: (sealed, path) => openFile(sealed, credentials, path),
     async seal(plain, path) {
       const binary = await sealFile(plain, credentials, path);
@@ -76,7 +79,7 @@ export async function openEnvelope(
     envelope: {
       ...envelope,
       async seal(content, target) {
-        if (!header.stanzas.includes(PASSPHRASE_STANZA)) await checkRecipients(owners, header, path);
+        if (!envelope.byPassphrase) await checkRecipients(owners, header, path);
         return envelope.seal(content, target);
       },
     },

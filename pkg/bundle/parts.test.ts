@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aBundleDocument, aNewCa, bundleFixture } from '../../test/builders/bundle.ts';
 import { Secret } from '../pki/index.ts';
 import { openBundle } from './document.ts';
+import { createEnvelope } from './envelope.ts';
 import { bundleFromParts } from './parts.ts';
 
 describe('a bundle from its parts', () => {
@@ -35,8 +36,9 @@ describe('a bundle from its parts', () => {
     const { bundle } = await aBundleDocument();
     const passphrase = Secret.of('passphrase', 'a b c d e f');
 
-    const document = bundleFromParts(bundle, { path: 'secrets.yaml', encryption: { passphrase, scryptWorkFactor: 8 } });
-    const written = await document.write();
+    const plain = await bundleFromParts(bundle, { path: 'secrets.yaml' }).write();
+    const envelope = createEnvelope({ passphrase, scryptWorkFactor: 8 }, { armored: true });
+    const written = await envelope.seal(plain, 'secrets.yaml');
 
     expect(Buffer.from(written).toString('latin1')).toMatch(/^-----BEGIN AGE ENCRYPTED FILE-----\n/);
     expect((await openBundle(written, { path: 'secrets.yaml', passphrase })).bundle.clusterId).toBe(bundle.clusterId);

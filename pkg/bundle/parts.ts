@@ -1,6 +1,5 @@
 import { CA_TARGETS, caOf, type SecretsBundle } from './bundle.ts';
 import { type BundleDocument, documentOf } from './document.ts';
-import { type AgeCredentials, createEnvelope } from './envelope.ts';
 import { CAS_IN_FILE_ORDER, type FieldPath, TALOSCTL_LAYOUT } from './layout.ts';
 import { checkFits, encodePem } from './material.ts';
 
@@ -11,18 +10,11 @@ export type BundleParts = SecretsBundle;
  * Writes a bundle from its parts, in the layout and order of `talosctl gen secrets`, and opens it again, so that parts
  * that do not make a whole bundle are refused like a broken file. Who reads a machine configuration fills in the parts:
  * only what the configuration signs with belongs here, never what it merely accepts.
- * With `encryption`, `write` gives a file encrypted with age.
  */
-export function bundleFromParts(
-  parts: BundleParts,
-  options: { readonly path: string; readonly encryption?: AgeCredentials; readonly armored?: boolean },
-): BundleDocument {
+export function bundleFromParts(parts: BundleParts, { path }: { readonly path: string }): BundleDocument {
   for (const target of CA_TARGETS)
-    checkFits(caOf(parts, target), { path: options.path, field: TALOSCTL_LAYOUT.cas[target].key.join('.') });
-  const { encryption, path } = options;
-  const envelope =
-    encryption === undefined ? undefined : createEnvelope(encryption, { armored: options.armored ?? true });
-  return documentOf({ path, text: renderBundle(parts), envelope, original: undefined });
+    checkFits(caOf(parts, target), { path, field: TALOSCTL_LAYOUT.cas[target].key.join('.') });
+  return documentOf({ path, text: renderBundle(parts), envelope: undefined, original: undefined });
 }
 
 /** The text of a bundle as `talosctl gen secrets` writes it: four spaces a level, no quotes. */

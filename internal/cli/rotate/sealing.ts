@@ -8,7 +8,7 @@ import { CliError } from '../cli-error.ts';
  */
 export async function checkSealing(store: Pick<EmbeddedStore, 'readBundle'>): Promise<void> {
   const document = await store.readBundle();
-  if (!document.encrypted) return;
+  if (!document.encrypted || document.byPassphrase) return;
   try {
     await document.seal(Buffer.from('ichor'), 'rotation.yaml');
   } catch (error) {
