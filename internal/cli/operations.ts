@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { API_VERSION, type OperationSpec, pendingStatus, type TalosOperation } from '../../api/v1alpha1/index.ts';
+import {
+  API_VERSION,
+  type CaTarget,
+  type OperationSpec,
+  pendingStatus,
+  type TalosOperation,
+} from '../../api/v1alpha1/index.ts';
 import {
   type EmbeddedStore,
   isOperationName,
@@ -36,6 +42,12 @@ export async function findOperation(store: EmbeddedStore, name: string | undefin
   const last = newest.at(-1);
   if (last === undefined) throw new CliError('not-found', `there is no operation in ${store.directory}`);
   return last;
+}
+
+/** What an operation replaces: the targets that were frozen when it began, before that those that were asked for. */
+export function targetsAskedFor({ spec, status }: Pick<TalosOperation, 'spec' | 'status'>): readonly CaTarget[] {
+  const { targets } = status.caRotation;
+  return targets.length > 0 ? targets : (spec.caRotation?.targets ?? []);
 }
 
 /** What may be changed of an operation that has begun. */

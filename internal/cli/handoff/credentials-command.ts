@@ -1,11 +1,12 @@
 import { isAtLeast, type TalosOperation } from '../../../api/v1alpha1/index.ts';
+import { descriptorsOf } from '../../rotation/targets/index.ts';
 import type { ClusterState } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation, list } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { holderOf, type OpenCluster, openCluster } from '../open-cluster.ts';
-import { nextOf, operationUnderWay } from '../operations.ts';
+import { nextOf, operationUnderWay, targetsAskedFor } from '../operations.ts';
 import { credentialFiles } from './credential-files.ts';
 import { authoritiesFor } from './credentials.ts';
 import { finishCredentials, settleLeftovers } from './finish.ts';
@@ -66,11 +67,10 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
 }
 
 /** Whether the credentials of people are yet to be replaced. */
-function isBeforeHandOff({ spec, status }: TalosOperation): boolean {
-  const { targets } = status.caRotation;
-  const replaced = targets.length > 0 ? targets : (spec.caRotation?.targets ?? []);
-  const isHandedOff = replaced.length === 0 || replaced.includes('talos') || replaced.includes('kubernetes');
-  return isHandedOff && !isAtLeast(status.stage, 'Issuing');
+function isBeforeHandOff(operation: TalosOperation): boolean {
+  const targets = targetsAskedFor(operation);
+  const isHandedOff = targets.length === 0 || descriptorsOf(targets).some(({ handOff }) => handOff);
+  return isHandedOff && !isAtLeast(operation.status.stage, 'Issuing');
 }
 
 /** Merged now, those in use would stop working in the next stages. */

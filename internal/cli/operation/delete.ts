@@ -7,7 +7,7 @@ import { flag, type Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { settleLeftovers } from '../handoff/finish.ts';
 import { holderOf, lockCluster, openCluster } from '../open-cluster.ts';
-import { findOperation, isUnderWay } from '../operations.ts';
+import { findOperation, isUnderWay, targetsAskedFor } from '../operations.ts';
 import { runRotation } from '../rotate/run.ts';
 
 /** `ichor operation delete`: refuses what cannot be gone back from, abandons the rest. */
@@ -66,9 +66,9 @@ export async function deleteOperation(invocation: Invocation): Promise<ExitName>
   return 'ok';
 }
 
-function refuseIfBound({ metadata, status, spec }: TalosOperation): void {
-  const targets = status.caRotation.targets.length > 0 ? status.caRotation.targets : (spec.caRotation?.targets ?? []);
-  const { abandonable, why } = rotationAbandonable(status.stage, targets);
+function refuseIfBound(operation: TalosOperation): void {
+  const { metadata, status } = operation;
+  const { abandonable, why } = rotationAbandonable(status.stage, targetsAskedFor(operation));
   if (abandonable || status.stage === 'Done') return;
   throw new CliError(
     'refused',

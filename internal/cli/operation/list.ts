@@ -2,6 +2,7 @@ import type { TalosOperation } from '../../../api/v1alpha1/index.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { openCluster } from '../open-cluster.ts';
+import { targetsAskedFor } from '../operations.ts';
 import { textTable } from '../text-table.ts';
 
 /** `ichor operation list` */
@@ -13,7 +14,7 @@ export async function listOperations(invocation: Invocation): Promise<ExitName> 
     phaseOf({ metadata, spec, status }),
     status.stage,
     status.reason,
-    (status.caRotation.targets.length > 0 ? status.caRotation.targets : (spec.caRotation?.targets ?? [])).join(','),
+    targetsAskedFor({ spec, status }).join(','),
     metadata.creationTimestamp,
   ]);
   const text =

@@ -2,6 +2,7 @@ import type { CaStage, CaTarget, Reason, TalosOperation } from '../../../api/v1a
 import { targetsOf } from '../../rotation/decide.ts';
 import type { Decision } from '../../rotation/decision.ts';
 import { CONFIG_STAGES, configStageOf, type MachineObservation, type Observation } from '../../rotation/observation.ts';
+import { descriptorsOf } from '../../rotation/targets/index.ts';
 
 /** How far one machine is with one stage. */
 export type Cell =
@@ -75,7 +76,7 @@ export function pictureOf({ operation, observation, decision }: Look): Picture {
 const ORDER = ['Accepting', 'AwaitingCredentials', 'Issuing', 'Dropping', 'Finalizing'] as const;
 
 function stageMarks(current: CaStage, targets: readonly CaTarget[]): StageMark[] {
-  const handsOff = targets.includes('talos') || targets.includes('kubernetes');
+  const handsOff = descriptorsOf(targets).some(({ handOff }) => handOff);
   const stages = ORDER.filter((stage) => stage !== 'AwaitingCredentials' || handsOff);
   const at = current === 'Done' ? ORDER.length : ORDER.indexOf(current as (typeof ORDER)[number]);
   return stages.map((stage) => {

@@ -10,6 +10,7 @@ import {
 import { DEFAULT_SETTINGS, type Settings } from '../../rotation/context.ts';
 import { CliError } from '../cli-error.ts';
 import { flag, list, type OptionValues, text } from '../command.ts';
+import type { SpecChange } from '../operations.ts';
 
 /** What `rotate-ca` was asked to do. */
 export interface RotateRequest {
@@ -26,7 +27,7 @@ export interface RotateRequest {
   /** Absolute path of the program that is asked around each reboot; absent: none, or the one of the operation that is gone on with. */
   readonly evacuationHook?: OperationSpec['evacuationHook'];
   /** What of the above was given by name: an operation that is gone on with takes that, and keeps the rest. */
-  readonly given: Partial<Omit<OperationSpec, 'type' | 'caRotation' | 'paused'>>;
+  readonly given: Omit<SpecChange, 'paused'>;
   /** How long things are watched that must stay as they are; absent: the two minutes of the design. */
   readonly settleMs?: number;
 }
