@@ -48,7 +48,8 @@ const FREE = '{}';
  * highest one is the state of the lock: an owner, or free. A state is never changed, only superseded by the next number,
  * which link(2) lets one process alone make. So two processes that both find a dead owner cannot both take its lock, and
  * a process that was overtaken sees a higher number than its own. An owner is taken over only when it is certainly dead,
- * or, where that cannot be seen (it is on another host, or the system does not say when a process began), when `takeOver` says so; one that is alive never.
+ * or, where that cannot be seen (it is on another host, or the system does not say when a process began), when `takeOver`
+ * says so; one that is alive never.
  */
 export async function tryLock(
   means: LockMeans,
