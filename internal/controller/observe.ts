@@ -55,6 +55,8 @@ export interface Observed {
   readonly aheadMs: number;
   /** The operation's time when the look began: nothing in the picture is older. */
   readonly startedAt: number;
+  /** Reads one of the machines once more. */
+  readonly lookAgain: (machine: string) => Promise<MachineObservation | undefined>;
 }
 
 /** Looks at the store and at every machine, each over its own APIs, and at what the next decision needs beyond that. */
@@ -78,22 +80,13 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const unlistedBeside = needs.unlisted
     ? lookForUnlisted({ session, clock: ports.clock, silent, machines: list.machines })
     : undefined;
-  const machines = await Promise.all(
-    list.machines.map(async (machine): Promise<MachineObservation> => {
-      const seen = await observeMachine({
-        session,
-        state,
-        machine,
-        configs: memory.configs,
-        replaced,
-        heartbeats: memory.heartbeats,
-        now,
-        owners,
-      });
-      if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
-      return { ...seen, etcdServed: await observeServed(ports, state, machine) };
-    }),
-  );
+  const { configs, heartbeats } = memory;
+  async function lookAt(machine: ListedMachine): Promise<MachineObservation> {
+    const seen = await observeMachine({ session, state, machine, configs, replaced, heartbeats, now, owners });
+    if (!needs.etcdServed || machine.role !== 'controlplane') return seen;
+    return { ...seen, etcdServed: await observeServed(ports, state, machine) };
+  }
+  const machines = await Promise.all(list.machines.map(lookAt));
   const ready = machines.filter((machine) => machine.apiServer?.known === true && machine.apiServer.value.ready);
   const kubernetes = await observeKubernetes({
     session,
@@ -129,7 +122,13 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     ...(unlisted === undefined ? {} : { unlisted }),
     ...(refusals === undefined ? {} : { refusals }),
   };
-  return { observation, state, machines: list.machines, aheadMs, startedAt };
+  return {
+    ...{ observation, state, machines: list.machines, aheadMs, startedAt },
+    lookAgain: async (name) => {
+      const machine = list.machines.find((each) => each.name === name);
+      return machine === undefined ? undefined : lookAt(machine);
+    },
+  };
 }
 
 /** Old credentials are tried last: some twenty handshakes a look are too many while the API servers still settle. */

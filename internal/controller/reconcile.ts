@@ -19,6 +19,7 @@ import { changeOf, isNews, statusOf } from './report.ts';
 import { createSession, type ReadKubeconfig, type Session } from './session.ts';
 import type { ConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
+import { type Resting, stillWaiting, type Waiting, watchedFor } from './waiting.ts';
 
 /** How one engine is made. */
 export interface EngineOptions {
@@ -72,6 +73,7 @@ export function createEngine(options: EngineOptions): Engine {
     identities: createIdentities(ports.clock, options.issueLeaf),
     memory: createMemory(ports.clock, options.configs),
     failures: { text: '', count: 0 },
+    waiting: undefined,
     settings: options.settings ?? DEFAULT_SETTINGS,
     newCa: options.newCa ?? newCa,
     render: options.render ?? renderStage,
@@ -91,21 +93,30 @@ interface Shell {
   readonly newCa: (target: CaTarget, now: number) => Promise<CertificateAndKey>;
   readonly render: Render;
   readonly failures: Failures;
+  waiting: Waiting | undefined;
 }
 
 async function reconcile(shell: Shell, name: string): Promise<Reconciled | undefined> {
   const operation = await shell.ports.store.readOperation(name);
   if (operation === undefined) return undefined;
+  const { waiting } = shell;
+  const lookedAt = shell.ports.clock.monotonic();
+  const still = waiting && (await stillWaiting(waiting, { ...shell, operation, now: lookedAt }));
+  if (still !== undefined) return rest(shell, operation, still);
   const observed = await observe({ ...shell, operation });
-  const decision = decide(observed.observation, shell.settings);
-  if (decision.kind === 'act') return perform(shell, observed, decision);
-  const stored = await write(shell, observed.observation, operation, { decision, patch: undefined });
-  return {
-    decision,
-    observation: observed.observation,
-    operation: stored,
-    recheckAfterMs: decision.kind === 'done' ? undefined : decision.recheckAfterMs,
-  };
+  const { observation } = observed;
+  const decision = decide(observation, shell.settings);
+  const machines = watchedFor(decision);
+  shell.waiting = machines && { observed, machines, lookedAt };
+  return decision.kind === 'act'
+    ? perform(shell, observed, decision)
+    : rest(shell, operation, { decision, observation });
+}
+
+async function rest(shell: Shell, operation: TalosOperation, { decision, observation }: Resting): Promise<Reconciled> {
+  const stored = await write(shell, observation, operation, { decision, patch: undefined });
+  const recheckAfterMs = decision.kind === 'done' ? undefined : decision.recheckAfterMs;
+  return { decision, observation, operation: stored, recheckAfterMs };
 }
 
 type Act = Extract<Decision, { kind: 'act' }>;

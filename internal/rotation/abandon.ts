@@ -26,7 +26,8 @@ export function abandoned(context: Context): Decision | undefined {
   if (context.stage === 'Pending' && adoptedFrom !== undefined) return leaveToOthers(adoptedFrom);
   const late = context.status.inFlight.find((call) => mayStillLand(context, call));
   if (late !== undefined) {
-    return waitFor({ reason: 'NotQuiescent', message: `the reply of ${late.machine} to ${late.call} was lost` });
+    const message = `the reply of ${late.machine} to ${late.call} was lost`;
+    return waitFor({ reason: 'NotQuiescent', message, machine: late.machine });
   }
   return takeBack(context) ?? readmit(context) ?? letGo(context, why);
 }

@@ -56,7 +56,14 @@ export type Decision =
       readonly after?: StatusPatch;
       readonly conditions?: readonly Omit<OperationCondition, 'lastTransitionTime'>[];
     }
-  | { readonly kind: 'wait'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }
+  | {
+      readonly kind: 'wait';
+      readonly reason: Reason;
+      readonly message: string;
+      readonly recheckAfterMs: number;
+      /** The machines that alone can end it, by their own readings, if anything of the cluster can; absent where it takes a whole look. */
+      readonly watch?: readonly string[];
+    }
   | { readonly kind: 'blocked'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }
   | { readonly kind: 'done'; readonly reason: 'Completed' | 'Abandoning'; readonly message: string };
 
@@ -65,6 +72,8 @@ export interface Blocker {
   readonly reason: Reason;
   /** Names the machine, what was found and what was expected. */
   readonly message: string;
+  /** The machine whose own readings it follows from, where it follows from those of one machine. */
+  readonly machine?: string;
 }
 
 /** How soon to look again while something that we started is under way. */
@@ -78,7 +87,8 @@ export const PROVING_RECHECK_MS = 500;
 
 /**
  * How soon to look again while only time has to pass: a look then notices what
- * undoes the wait, and costs every machine a dozen calls.
+ * undoes the wait, and costs every machine a dozen calls. Looks at one machine
+ * alone are never the only ones for longer than that.
  */
 export const SETTLE_RECHECK_MS = 5_000;
 
@@ -86,8 +96,9 @@ export const SETTLE_RECHECK_MS = 5_000;
 export const BLOCKED_RECHECK_MS = 30_000;
 
 /** A wait for something that is expected to come by itself. */
-export function waitFor(blocker: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
-  return { kind: 'wait', reason: blocker.reason, message: blocker.message, recheckAfterMs };
+export function waitFor({ reason, message, machine }: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
+  const wait: Decision = { kind: 'wait', reason, message, recheckAfterMs };
+  return machine === undefined ? wait : { ...wait, watch: [machine] };
 }
 
 /** A wait for a span of time to be over; looked at again at its end, and now and then before. */

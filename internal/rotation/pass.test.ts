@@ -223,6 +223,7 @@ describe('a pass', () => {
       reason: 'ProvingMachine',
       message: 'w1: apid accepts a01da01da01d; expected a01da01da01d and afafafafafaf',
       recheckAfterMs: 500,
+      watch: ['w1'],
     });
   });
 

@@ -24,6 +24,7 @@ describe('after a call whose reply was lost', () => {
       reason: 'NotQuiescent',
       message: 'the reply of cp2 to apply was lost',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
   });
 
@@ -149,6 +150,7 @@ describe('after a call whose reply was lost', () => {
       reason: 'NotQuiescent',
       message: 'the reply of cp2 to apply was lost',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
     expect(decideAfter([lost(10)], {}, { deleted: true })).toMatchObject({ reason: 'Reverting' });
   });

@@ -30,7 +30,7 @@ function settle(context: Context, call: InFlight): Decision | undefined {
   if (known && (!mayLand || machine.talos.value.bootId !== call.bootID)) {
     return forget(context, call, `${what}; it can no longer take effect`);
   }
-  if (mayLand) return waitFor({ reason: 'NotQuiescent', message: what });
+  if (mayLand) return waitFor({ reason: 'NotQuiescent', message: what, machine: call.machine });
   if (machine === undefined && context.observation.machinesIncomplete === undefined) {
     return forget(context, call, `${what}; the machine is no longer part of the cluster`);
   }

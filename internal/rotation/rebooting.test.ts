@@ -59,6 +59,7 @@ describe('while a control plane reboots', () => {
       reason: 'RebootingEtcd',
       message: 'cp2 is rebooting: cp2 (10.0.0.2): connection refused',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
   });
 
@@ -70,6 +71,7 @@ describe('while a control plane reboots', () => {
       reason: 'RebootingEtcd',
       message: 'cp2 is rebooting: it is in no list of machines',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
   });
 
@@ -137,6 +139,7 @@ describe('a boot that does not change', () => {
       reason: 'RebootingEtcd',
       message: 'cp2 still reports boot boot-1',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
   });
 
@@ -294,35 +297,42 @@ describe('a machine that is back in another boot', () => {
     ).toMatchObject({ kind: 'blocked', reason: 'EtcdNotWhole' });
   });
 
-  const notYet: [string, MachineOptions, string][] = [
+  const its = { watch: ['cp2'] };
+  const notYet: [string, MachineOptions, string, { readonly watch?: string[] }][] = [
     [
       'its etcd is not healthy',
       { talos: { etcdService: { running: true, healthy: false } } },
       'cp2 is back; etcd on cp2 is running but not healthy; expected healthy',
+      its,
     ],
     [
       'its kube-apiserver is not ready',
       { apiServer: 'failing: etcd' },
       'cp2 is back; kube-apiserver on cp2: failing: etcd; expected /readyz to answer ok',
+      its,
     ],
     [
       'its Node is Ready from the boot before',
       { node: { ...OURS, bootId: 'boot-1' } },
       'cp2 is back; Node cp2 is Ready from the boot before; expected its kubelet to report boot boot-2',
+      // Of its Node the API servers tell.
+      {},
     ],
     [
       'its etcd certificates are not there yet',
       { runs: 'Before' },
       "cp2 is back; cp2: etcd's trust file holds c01dc01dc01d; expected c01dc01dc01d, cfcfcfcfcfcf in this order",
+      its,
     ],
   ];
 
-  it.each(notYet)('is waited for while %s', (_what, options, message) => {
+  it.each(notYet)('is waited for while %s', (_what, options, message, watch) => {
     expect(decide(asked(60, { ...ANOTHER, ...options }))).toEqual({
       kind: 'wait',
       reason: 'RebootingEtcd',
       message,
       recheckAfterMs: 1500,
+      ...watch,
     });
   });
 

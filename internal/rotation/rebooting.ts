@@ -57,7 +57,7 @@ function away(context: Context, name: string, why: Blocker | undefined): Decisio
   const minutes = Math.round(context.settings.rebootDeadlineMs / 60_000);
   return isOverdue(context)
     ? blockedBy({ reason: 'RebootOverdue', message: `${message}; expected it back within ${minutes} minutes` })
-    : waitFor({ reason: 'RebootingEtcd', message });
+    : waitFor({ reason: 'RebootingEtcd', message, machine: name });
 }
 
 /** Whoever was away for the twenty minutes, after the marker and before the call, has not asked at all. */
@@ -72,7 +72,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
     return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
   }
   if (elapsedSince(context, context.status.etcdRestartedAt) < context.settings.rebootRetryMs) {
-    return waitFor({ reason: 'RebootingEtcd', message });
+    return waitFor({ reason: 'RebootingEtcd', message, machine: machine.name });
   }
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
@@ -132,7 +132,7 @@ function back(context: Context, machine: KnownMachine): Decision {
     const message = `${machine.name} is back; ${blocker.message}`;
     return isOverdue(context) || !passesByItself(blocker)
       ? blockedBy({ reason: blocker.reason, message })
-      : waitFor({ reason: 'RebootingEtcd', message });
+      : waitFor({ ...blocker, reason: 'RebootingEtcd', message });
   }
   // Storage first: pods that are let back may ask for it at once.
   const storage = readmit(context);

@@ -395,6 +395,7 @@ describe('the roll after Issuing', () => {
       reason: 'ProvingMachine',
       message: 'cp2: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet',
       recheckAfterMs: 1500,
+      watch: ['cp2'],
     });
   });
 

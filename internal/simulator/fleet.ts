@@ -1,5 +1,6 @@
 import type { CaTarget } from '../../api/v1alpha1/index.ts';
 import type { Reconciled } from '../controller/index.ts';
+import type { CallLog } from './call-log.ts';
 import { acknowledge, createSimEngine } from './engine.ts';
 import { createFaultPlan, createProcess } from './faults.ts';
 import type { Mint } from './mint.ts';
@@ -10,6 +11,10 @@ import { createWorld } from './world.ts';
 export interface FleetCluster {
   /** Looks once, and lets the time pass until the next look is due. `undefined` when the rotation is over. */
   step(): Promise<Reconciled | undefined>;
+  /** Virtual milliseconds. */
+  now(): number;
+  /** When each machine was last read over its own API, by the call. */
+  readonly reads: CallLog['reads'];
 }
 
 /** How a cluster of a fleet is made. */
@@ -29,6 +34,8 @@ export function createFleetCluster({ targets, ...options }: FleetOptions): Fleet
   const engine = createSimEngine({ world, store, faults, process: createProcess('fleet') });
   const { name } = store.create('rotate', { caRotation: { targets: [...targets] } }).metadata;
   return {
+    now: () => world.clock.monotonic(),
+    reads: faults.log.reads,
     async step() {
       const reconciled = await world.clock.run(engine.reconcile(name));
       if (reconciled === undefined) return undefined;

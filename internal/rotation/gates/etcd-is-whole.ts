@@ -34,16 +34,16 @@ interface Member {
 
 function memberOn(machine: MachineObservation): Member | Blocker {
   const where = `etcd on ${machine.name}`;
-  if (!isKnown(machine)) return notWhole(`${where} does not say how it is: the machine is unknown`);
+  const unwell = (how: string): Blocker => ({ ...notWhole(`${where} ${how}`), machine: machine.name });
+  if (!isKnown(machine)) return unwell('does not say how it is: the machine is unknown');
   const { etcdService, etcd } = machine.talos.value;
-  if (etcdService?.running !== true) return notWhole(`${where} is not running; expected Running and healthy`);
-  if (!etcdService.healthy) return notWhole(`${where} is running but not healthy; expected healthy`);
-  if (etcd === undefined || !etcd.known)
-    return notWhole(`${where} does not say how it is: ${etcd?.message ?? 'not asked'}`);
+  if (etcdService?.running !== true) return unwell('is not running; expected Running and healthy');
+  if (!etcdService.healthy) return unwell('is running but not healthy; expected healthy');
+  if (etcd === undefined || !etcd.known) return unwell(`does not say how it is: ${etcd?.message ?? 'not asked'}`);
   const { leaderId, alarms } = etcd.value;
   if (alarms.length > 0)
     return { reason: 'EtcdAlarm', message: `${where} reports ${alarms.join(', ')}; expected no alarm` };
-  if (leaderId === undefined) return notWhole(`${where} sees no leader`);
+  if (leaderId === undefined) return unwell('sees no leader');
   return { where, etcd: etcd.value };
 }
 

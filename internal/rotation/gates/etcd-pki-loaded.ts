@@ -14,7 +14,9 @@ export function etcdPkiLoaded(context: Context): Blocker | undefined {
     for (const machine of controlPlanes(context).filter(isKnown)) {
       if (isBehind(context, machine)) continue;
       const found = foundInstead(context, machine, target);
-      if (found !== undefined) return { reason: 'EtcdPkiNotLoaded', message: `${machine.name}: ${found}` };
+      if (found !== undefined) {
+        return { reason: 'EtcdPkiNotLoaded', message: `${machine.name}: ${found}`, machine: machine.name };
+      }
     }
   }
   return undefined;

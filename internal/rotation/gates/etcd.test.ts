@@ -21,28 +21,33 @@ describe('etcdIsWhole', () => {
     expect(whole({ controlPlanes })).toBeUndefined();
   });
 
-  const sick: [string, MachineOptions, string][] = [
+  /** Named with the machine where that one alone says it, without one where it takes what several say. */
+  const sick: [string, MachineOptions, string, machine?: string][] = [
     [
       'an etcd that does not run',
       { talos: { etcdService: { running: false, healthy: false } } },
       'etcd on cp2 is not running; expected Running and healthy',
+      'cp2',
     ],
     [
       'an etcd that runs and serves nothing, as one that boots with the old trust alone',
       { talos: { etcdService: { running: true, healthy: false } } },
       'etcd on cp2 is running but not healthy; expected healthy',
+      'cp2',
     ],
     [
       'a member that does not answer',
       { etcdUnknown: 'deadline exceeded' },
       'etcd on cp2 does not say how it is: deadline exceeded',
+      'cp2',
     ],
     [
       'a machine that does not answer',
       { unknown: 'unreachable' },
       'etcd on cp2 does not say how it is: the machine is unknown',
+      'cp2',
     ],
-    ['a member that sees no leader', { etcd: { leaderId: undefined } }, 'etcd on cp2 sees no leader'],
+    ['a member that sees no leader', { etcd: { leaderId: undefined } }, 'etcd on cp2 sees no leader', 'cp2'],
     [
       'a member that lists a learner',
       { etcd: { members: voters.map((each) => ({ ...each, learner: each.name === 'cp3' })) } },
@@ -95,8 +100,8 @@ describe('etcdIsWhole', () => {
     expect(whole({ machines: instead(notAsked) })?.message).toBe('etcd on cp2 does not say how it is: not asked');
   });
 
-  it.each(sick)('stops at %s', (_what, cp2, message) => {
-    expect(whole({ except: { cp2 } })).toEqual({ reason: 'EtcdNotWhole', message });
+  it.each(sick)('stops at %s', (_what, cp2, message, machine) => {
+    expect(whole({ except: { cp2 } })).toEqual({ reason: 'EtcdNotWhole', message, ...(machine && { machine }) });
   });
 
   it('stops at a member that its own list does not hold', () => {
@@ -211,7 +216,11 @@ describe('etcdPkiLoaded', () => {
   ] as const)('stops in %s at a machine whose controllers did not take the configuration', (stage, message) => {
     const runs = ({ Accepting: 'Before', Issuing: 'Accepting', Dropping: 'Issuing' } as const)[stage];
 
-    expect(loaded({ stage, except: { cp2: { runs } } })).toEqual({ reason: 'EtcdPkiNotLoaded', message });
+    expect(loaded({ stage, except: { cp2: { runs } } })).toEqual({
+      reason: 'EtcdPkiNotLoaded',
+      message,
+      machine: 'cp2',
+    });
   });
 
   it('stops at a trust file that lost a block, as one without a newline between two does', () => {

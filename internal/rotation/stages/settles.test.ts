@@ -121,6 +121,7 @@ describe('the hand-off', () => {
       message:
         'the new talosconfig and kubeconfig are ready; waiting for the acknowledgement that somebody has taken them',
       recheckAfterMs: 1500,
+      watch: [],
     });
   });
 

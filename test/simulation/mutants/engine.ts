@@ -92,8 +92,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/observe.ts',
-        '  const machines = await Promise.all(\n',
-        '  const held = kept.get(memory);\n  const isHeld = held !== undefined && ports.clock.monotonic() - held.at < 10_000 && held.machines.length === list.machines.length;\n  const machines = isHeld ? held.machines : await Promise.all(\n',
+        '  const machines = await Promise.all(list.machines.map(lookAt));\n',
+        '  const held = kept.get(memory);\n  const isHeld = held !== undefined && ports.clock.monotonic() - held.at < 10_000 && held.machines.length === list.machines.length;\n  const machines = isHeld ? held.machines : await Promise.all(list.machines.map(lookAt));\n',
       ),
       edit(
         'internal/controller/observe.ts',
@@ -107,6 +107,32 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
       ),
     ],
     scenarios: [brisk('3+1', ['talos'])],
+  },
+  {
+    name: 'what a look at one machine shows to be next is done without a look at the others',
+    row: 'B1 S9',
+    edits: [
+      edit(
+        'internal/controller/waiting.ts',
+        '  return isSame ? { decision, observation } : undefined;',
+        "  return isSame || decision.kind === 'act' ? ({ decision, observation } as unknown as Resting) : undefined;",
+      ),
+      edit(
+        'internal/controller/reconcile.ts',
+        '  if (still !== undefined) return rest(shell, operation, still);',
+        "  const { observed: before } = waiting ?? {};\n  const next = still as { decision: Decision; observation: Observation } | undefined;\n  if (before !== undefined && next?.decision.kind === 'act') return perform(shell, { ...before, observation: next.observation }, next.decision);\n  if (still !== undefined) return rest(shell, operation, still);",
+      ),
+    ],
+    scenarios: [brisk('3+1', ['talos'])],
+  },
+  {
+    name: 'a wait for one machine is never looked at as a whole',
+    row: 'B1',
+    edits: [
+      edit('internal/controller/waiting.ts', '  if (now - lookedAt >= SETTLE_RECHECK_MS) return undefined;\n', ''),
+      edit('internal/controller/waiting.ts', ', SETTLE_RECHECK_MS }', ' }'),
+    ],
+    tests: ['internal/controller/waiting.test.ts'],
   },
   {
     name: 'a list that is not complete counts as one',

@@ -111,8 +111,8 @@ export const MORE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/rotation/gates/etcd-is-whole.ts',
-        'if (leaderId === undefined) return notWhole(`${where} sees no leader`);',
-        "if (leaderId?.endsWith('1000') !== true) return notWhole(`${where} sees another leader`);",
+        "if (leaderId === undefined) return unwell('sees no leader');",
+        "if (leaderId?.endsWith('1000') !== true) return unwell('sees another leader');",
       ),
     ],
     scenarios: [brisk('3+0', ['etcd'])],
