@@ -44,6 +44,35 @@ describe('taking the new certificate authorities back', () => {
     expect(back(['talos'])).toBeUndefined();
   });
 
+  describe('while a control plane was asked to reboot', () => {
+    const asked = (seconds: number, boot = 'boot-1', etcdRebooting = 'cp2') =>
+      deleted({
+        controlPlanes: 3,
+        targets: ['kubernetes', 'etcd'],
+        except: { cp2: { boot, node: { bootId: boot } } },
+        status: { etcdRebooting, etcdRebootBootID: 'boot-1', etcdRestartedAt: ago(seconds) },
+      });
+
+    it('waits for it to go down: nobody else restarts a kube-apiserver meanwhile', () => {
+      expect(asked(0)).toEqual({
+        kind: 'wait',
+        reason: 'RebootingEtcd',
+        message: 'taking the new CAs back: cp2 was asked to reboot and is still in boot boot-1',
+        recheckAfterMs: 1500,
+        watch: ['cp2'],
+      });
+      expect(asked(299).kind).toBe('wait');
+    });
+
+    it.each([
+      ['it is back in another boot', asked(299, 'boot-2')],
+      ['it has not heard it for five minutes', asked(300)],
+      ['it is not in the list any more', asked(0, 'boot-1', 'cp9')],
+    ])('goes on where %s', (_what, decision) => {
+      expect(decision).toMatchObject({ effect: { kind: 'revert-config', machine: 'cp1' } });
+    });
+  });
+
   it('lets the old CAs issue again everywhere before the new ones are distrusted anywhere', () => {
     const decision = deleted({ stage: 'Issuing', targets: ['talos'], except: { cp1: { stands: 'Accepting' } } });
 

@@ -1,5 +1,13 @@
 import { isAtLeast, rotationAbandonable } from '../../api/v1alpha1/index.ts';
-import { anyTarget, type Context, firstBlocker, isKnown, type KnownMachine, waitedSince } from './context.ts';
+import {
+  anyTarget,
+  type Context,
+  elapsedSince,
+  firstBlocker,
+  isKnown,
+  type KnownMachine,
+  waitedSince,
+} from './context.ts';
 import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
 import { readmit } from './evacuation.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
@@ -70,7 +78,7 @@ function takeBack(context: Context): Decision | undefined {
   const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
   if (restarting !== undefined) {
     const message = `${restarting.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
-    return patiently(context, { reason: 'Reverting', message });
+    return patiently(context, { reason: 'Reverting', message, machine: restarting.name });
   }
   const machine = furthest(context);
   if (machine === undefined) {
@@ -80,6 +88,7 @@ function takeBack(context: Context): Decision | undefined {
   }
   const to = standsAt(context, machine) === 'Accepting' ? 'Before' : 'Accepting';
   const blocker =
+    goingDown(context) ??
     firstBlocker(TAKING_BACK, context) ??
     (to === 'Before' ? stillIssuing(context) : undefined) ??
     apiServerUnclear(context, machine);
@@ -131,6 +140,19 @@ function isPatient(context: Context): boolean {
 }
 
 /**
+ * A control plane that was asked to reboot and is still up: a moment later it is not, and nobody else's kube-apiserver
+ * restarts then. One that has not gone down in all the time after which it would be asked again was not heard.
+ */
+function goingDown(context: Context): Blocker | undefined {
+  const { etcdRebooting, etcdRebootBootID, etcdRestartedAt } = context.status;
+  const machine = context.observation.machines.find(({ name }) => name === etcdRebooting);
+  if (machine === undefined || !isKnown(machine) || machine.talos.value.bootId !== etcdRebootBootID) return undefined;
+  if (elapsedSince(context, etcdRestartedAt) >= context.settings.rebootRetryMs) return undefined;
+  const message = `${machine.name} was asked to reboot and is still in boot ${etcdRebootBootID}`;
+  return { reason: 'RebootingEtcd', message, machine: machine.name };
+}
+
+/**
  * A machine that still shows a certificate of a new CA, or that may have been told to
  * issue with it and cannot be asked: nobody stops trusting the new ones before. What a
  * worker accepts meanwhile is what the control plane gave it that it asked last.
@@ -140,7 +162,8 @@ function stillIssuing(context: Context): Blocker | undefined {
     for (const target of context.targets) {
       const issuer = context.material[target.name]?.new.fingerprint;
       if (issuer === undefined || !target.shown(machine.talos.value.pki).includes(issuer)) continue;
-      return { reason: 'Reverting', message: `${machine.name} still shows a certificate of the new ${target.title}` };
+      const message = `${machine.name} still shows a certificate of the new ${target.title}`;
+      return { reason: 'Reverting', message, machine: machine.name };
     }
   }
   return isAtLeast(context.stage, 'Issuing') ? everyMachineKnown(context) : undefined;
@@ -159,8 +182,9 @@ function stillTrusting(context: Context): { readonly machine: KnownMachine; read
       const { pki } = machine.talos.value;
       const opposite = { old: material.new, new: material.old };
       const found = target.prove({ pki, role: machine.role, stage: 'Dropping', material: opposite });
-      if (found !== undefined)
-        return { machine, blocker: { reason: 'Reverting', message: `${machine.name}: ${found}` } };
+      if (found === undefined) continue;
+      const message = `${machine.name}: ${found}`;
+      return { machine, blocker: { reason: 'Reverting', message, machine: machine.name } };
     }
   }
   return undefined;
