@@ -8,7 +8,7 @@ import type { Decision } from '../rotation/decision.ts';
 import { type Announcer, createAnnouncer } from './announcer.ts';
 import type { Connections, EngineStore } from './ports.ts';
 import type { Reconciled } from './reconcile.ts';
-import type { ReadKubeconfig } from './session.ts';
+import type { Readers } from './session.ts';
 
 interface Sent {
   readonly server: string;
@@ -51,12 +51,12 @@ async function setUp(): Promise<Setup> {
         close() {},
       }) as unknown as KubeClient,
   } as unknown as Connections;
-  const readKubeconfig = (async (text: string) => ({ server: text })) as unknown as ReadKubeconfig;
+  const kubeconfig = (async (text: string) => ({ server: text })) as unknown as Readers['kubeconfig'];
   return {
     announcer: createAnnouncer({
       ports: { clock, connections, store },
       host: 'bastion',
-      readKubeconfig,
+      readers: { kubeconfig, apiServerPort: () => 6443 },
       onLost: (why) => lost.push(why),
     }),
     ...{ clock, sent, lost, servers },

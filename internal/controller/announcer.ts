@@ -6,7 +6,7 @@ import { viaAny } from './observe-kubernetes.ts';
 import type { Ports } from './ports.ts';
 import type { Reconciled } from './reconcile.ts';
 import { saysTheSame } from './report.ts';
-import { createSession, type MachineRef, type ReadKubeconfig } from './session.ts';
+import { createSession, type MachineRef, type Readers } from './session.ts';
 import { messageOf } from './unknown.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface AnnouncerOptions {
   /** Told of each event that no API server took, in words. */
   onLost?(why: string): void;
   /** Reads the kubeconfigs that machines issue. */
-  readonly readKubeconfig?: ReadKubeconfig;
+  readonly readers?: Readers;
 }
 
 /** Longest time for one event at each API server that is tried. */
@@ -44,9 +44,9 @@ const LAST_MOMENT_MS = 3_000;
  * Events are for people and decide nothing, so they have connections of their own and are sent beside the rotation,
  * one after the other: an API server that refuses or delays them changes nothing. What cannot be sent is left out.
  */
-export function createAnnouncer({ ports, host, onLost, readKubeconfig }: AnnouncerOptions): Announcer {
+export function createAnnouncer({ ports, host, onLost, readers }: AnnouncerOptions): Announcer {
   const { clock } = ports;
-  const session = createSession(ports, readKubeconfig);
+  const session = createSession(ports, readers);
   const identities = createIdentities(clock);
   /** The last text about each object. */
   const said = new Map<string, string>();

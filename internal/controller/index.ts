@@ -26,5 +26,5 @@ export type {
 export { createEngine, type Engine, type EngineOptions, type Reconciled } from './reconcile.ts';
 export { saysTheSame } from './report.ts';
 export { type RunEnd, type RunOptions, runOperation } from './run.ts';
-export { createSession, type ReadKubeconfig, type Session } from './session.ts';
+export { createSession, type Readers, type Session } from './session.ts';
 export { type ConfigReader, createConfigReader, digestOf } from './standing.ts';

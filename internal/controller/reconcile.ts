@@ -16,7 +16,7 @@ import { createIdentities, type Identities, type IssueLeaf } from './identities.
 import { createMemory, type Memory, type Observed, observe } from './observe.ts';
 import type { Ports } from './ports.ts';
 import { changeOf, isNews, statusOf } from './report.ts';
-import { createSession, type ReadKubeconfig, type Session } from './session.ts';
+import { createSession, type Readers, type Session } from './session.ts';
 import type { ConfigReader } from './standing.ts';
 import { messageOf } from './unknown.ts';
 import { type Resting, stillWaiting, type Waiting, watchedFor } from './waiting.ts';
@@ -33,8 +33,8 @@ export interface EngineOptions {
   readonly configs?: ConfigReader;
   /** Renders machine configurations; a simulated world remembers what it has rendered before. */
   readonly render?: Render;
-  /** Reads the kubeconfigs that machines issue; a simulated world remembers what it has read before. */
-  readonly readKubeconfig?: ReadKubeconfig;
+  /** Reads what machines hand out; a simulated world remembers what it has read before. */
+  readonly readers?: Readers;
 }
 
 /** What one look at an operation led to. */
@@ -66,7 +66,7 @@ const FAILURES_TO_BLOCK = 4;
 /** An engine over the given ports; it keeps connections and nothing else that could not be read again. */
 export function createEngine(options: EngineOptions): Engine {
   const { ports } = options;
-  const session = createSession(ports, options.readKubeconfig);
+  const session = createSession(ports, options.readers);
   const shell: Shell = {
     ports,
     session,

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type KubeClient, KubeError } from '../../pkg/kube/index.ts';
+import { readApiServerPort } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import { createManualClock } from '../../test/builders/manual-clock.ts';
 import type { Connections } from './ports.ts';
-import { createSession, type MachineRef, type ReadKubeconfig, type Session } from './session.ts';
+import { createSession, type MachineRef, type Readers, type Session } from './session.ts';
 
 const CP1: MachineRef = { name: 'cp1', address: '10.0.0.1' };
 const CP2: MachineRef = { name: 'cp2', address: '10.0.0.2' };
@@ -41,8 +42,8 @@ function aSession(answers: Record<string, KubeError | undefined>) {
       return { close: () => void seen.push(`close ${server}`) } as KubeClient;
     },
   } as unknown as Connections;
-  const readKubeconfig = (async (_text: string, options: unknown) => options) as unknown as ReadKubeconfig;
-  const session = createSession({ connections, clock }, readKubeconfig);
+  const kubeconfig = (async (_text: string, options: unknown) => options) as unknown as Readers['kubeconfig'];
+  const session = createSession({ connections, clock }, { kubeconfig, apiServerPort: readApiServerPort });
   session.use([{}] as unknown as Parameters<Session['use']>[0]);
   const ask = (machine: MachineRef): Promise<string> =>
     session

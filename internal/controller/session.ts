@@ -51,14 +51,17 @@ interface Patience {
 /** Longest time for which an API server is left alone because it asked for it: what is in the way must be looked at again. */
 const LONGEST_PATIENCE_MS = 30_000;
 
-/** Reads what a machine issued. */
-export type ReadKubeconfig = typeof fromKubeconfig;
+/** Reads what machines hand out. */
+export interface Readers {
+  readonly kubeconfig: typeof fromKubeconfig;
+  /** Where a machine's configuration lets kube-apiserver listen. */
+  readonly apiServerPort: typeof readApiServerPort;
+}
+
+const READERS: Readers = { kubeconfig: fromKubeconfig, apiServerPort: readApiServerPort };
 
 /** Opens nothing before the first call. */
-export function createSession(
-  ports: Pick<Ports, 'connections' | 'clock'>,
-  readKubeconfig: ReadKubeconfig = fromKubeconfig,
-): Session {
+export function createSession(ports: Pick<Ports, 'connections' | 'clock'>, readers: Readers = READERS): Session {
   const machines = new Map<string, TalosEntry>();
   const servers = new Map<string, KubeClient>();
   const listening = new Map<string, number>();
@@ -102,7 +105,7 @@ export function createSession(
     if (known !== undefined) return known;
     const text = await talos(machine, (client) => client.kubeconfig());
     const port = listening.get(machine.address) ?? (await readPort(machine));
-    const options = await readKubeconfig(text.expose(), {
+    const options = await readers.kubeconfig(text.expose(), {
       server: `https://${hostOf(machine.address)}:${port}`,
       where: `the kubeconfig of ${machine.name}`,
     });
@@ -113,7 +116,7 @@ export function createSession(
 
   async function readPort(machine: MachineRef): Promise<number> {
     const { config } = await talos(machine, (client) => client.configuration('active'));
-    const port = readApiServerPort(config.expose(), `the configuration of ${machine.name}`);
+    const port = readers.apiServerPort(config.expose(), `the configuration of ${machine.name}`);
     listening.set(machine.address, port);
     return port;
   }

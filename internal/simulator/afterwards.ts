@@ -110,7 +110,7 @@ export function createOnlooker(
   const stock = stockOf(mint);
   const input = {
     ports,
-    session: createSession(ports, stock.readKubeconfig),
+    session: createSession(ports, stock.readers),
     identities: createIdentities(clock, (ca, profile) => mint.issue(ca, profile, clock)),
     memory: createMemory(clock, stock.configs),
   };

@@ -33,7 +33,7 @@ export function createSimEngine({ world, store, faults, process, settings }: Sim
     newCa: async (target) => mint.ca(target, 1),
     configs: stock.configs,
     render: stock.render,
-    readKubeconfig: stock.readKubeconfig,
+    readers: stock.readers,
     issueLeaf: (ca, profile) => {
       const { cn = '', o = [] } = profile.subject;
       const usages = [...profile.usages];

@@ -5,14 +5,14 @@ import {
   type SecretsBundle,
 } from '../../pkg/bundle/index.ts';
 import { fromKubeconfig, type KubeClientOptions } from '../../pkg/kube/index.ts';
-import { type Change, renderStage } from '../../pkg/machineconfig/index.ts';
+import { type Change, readApiServerPort, renderStage } from '../../pkg/machineconfig/index.ts';
 import { Secret } from '../../pkg/pki/index.ts';
 import {
   type ConfigReader,
   createConfigReader,
   digestOf,
   type EngineOptions,
-  type ReadKubeconfig,
+  type Readers,
 } from '../controller/index.ts';
 import type { Mint } from './mint.ts';
 
@@ -20,7 +20,7 @@ import type { Mint } from './mint.ts';
 export interface Stock {
   readonly configs: ConfigReader;
   readonly render: NonNullable<EngineOptions['render']>;
-  readonly readKubeconfig: ReadKubeconfig;
+  readonly readers: Readers;
   readonly texts: Texts;
   readonly documents: Documents;
 }
@@ -51,7 +51,7 @@ export function stockOf(mint: Mint): Stock {
   const stock: Stock = {
     configs,
     render: createRenderer(),
-    readKubeconfig: createKubeconfigReader(),
+    readers: createReaders(),
     texts,
     documents: createDocuments(),
   };
@@ -78,15 +78,24 @@ function createRenderer(): Stock['render'] {
 }
 
 /** Reads as the product does, each text once. */
-function createKubeconfigReader(): ReadKubeconfig {
+function createReaders(): Readers {
   const read = new Map<string, Map<string, Promise<KubeClientOptions>>>();
-  return (text, options = {}) => {
-    const known = read.get(text) ?? new Map<string, Promise<KubeClientOptions>>();
-    const key = JSON.stringify(options);
-    const reading = known.get(key) ?? fromKubeconfig(text, options);
-    if (read.size >= KEPT) read.clear();
-    read.set(text, known.set(key, reading));
-    return reading;
+  const ports = new Map<string, number>();
+  return {
+    kubeconfig(text, options = {}) {
+      const known = read.get(text) ?? new Map<string, Promise<KubeClientOptions>>();
+      const key = JSON.stringify(options);
+      const reading = known.get(key) ?? fromKubeconfig(text, options);
+      if (read.size >= KEPT) read.clear();
+      read.set(text, known.set(key, reading));
+      return reading;
+    },
+    apiServerPort(config, where) {
+      const port = ports.get(config) ?? readApiServerPort(config, where);
+      if (ports.size >= KEPT) ports.clear();
+      ports.set(config, port);
+      return port;
+    },
   };
 }
 
