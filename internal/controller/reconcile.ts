@@ -40,6 +40,7 @@ export interface EngineOptions {
 /** What one look at an operation led to. */
 export interface Reconciled {
   readonly decision: Decision;
+  /** What it follows from; during a wait for one machine the readings of the others are up to five seconds older. */
   readonly observation: Observation;
   /** As it is stored now. */
   readonly operation: TalosOperation;
@@ -100,14 +101,13 @@ async function reconcile(shell: Shell, name: string): Promise<Reconciled | undef
   const operation = await shell.ports.store.readOperation(name);
   if (operation === undefined) return undefined;
   const { waiting } = shell;
-  const lookedAt = shell.ports.clock.monotonic();
-  const still = waiting && (await stillWaiting(waiting, { ...shell, operation, now: lookedAt }));
+  const still = waiting && (await stillWaiting(waiting, { ...shell, clock: shell.ports.clock, operation }));
   if (still !== undefined) return rest(shell, operation, still);
   const observed = await observe({ ...shell, operation });
   const { observation } = observed;
   const decision = decide(observation, shell.settings);
   const machines = watchedFor(decision);
-  shell.waiting = machines && { observed, machines, lookedAt };
+  shell.waiting = machines && { observed, machines };
   return decision.kind === 'act'
     ? perform(shell, observed, decision)
     : rest(shell, operation, { decision, observation });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ago, anObservation, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
+import { ago, anObservation, NOW, type ObservationOptions, wasTold } from '../../test/builders/rotation.ts';
 import { DEFAULT_SETTINGS } from '../rotation/context.ts';
+import { decide } from '../rotation/decide.ts';
 import type { Effect } from '../rotation/decision.ts';
-import type { MachineObservation, Observation } from '../rotation/observation.ts';
+import type { Observation } from '../rotation/observation.ts';
 import type { Observed } from './observe.ts';
 import { stillWaiting, watchedFor } from './waiting.ts';
 
@@ -13,61 +14,82 @@ function restarting(options: ObservationOptions = {}): Observation {
   return anObservation({ except: { cp2: { instance: 'old' } }, status: { applied }, ...options });
 }
 
-/** Looks at cp2 again, as it is in `now`; `asked` names everybody that was looked at. */
+interface Again {
+  /** As everything was at the last whole look, and whom that left to be waited for. */
+  readonly before?: Observation;
+  readonly machines?: readonly string[];
+  /** Milliseconds since that look began, on the monotonic clock and on the wall clock, and how long the answers take. */
+  readonly passed?: number;
+  readonly wall?: number;
+  readonly answersAfter?: number;
+}
+
+/** Looks again at whom one waits for, as they are in `now`; `asked` names everybody that was looked at. */
 async function lookAgain(
   now: Observation,
-  { machines = ['cp2'], lookedAt = 0, before = restarting(), at = 4_999 } = {},
-): Promise<{ message: string | undefined; machines: readonly MachineObservation[]; asked: string[] }> {
+  { before = restarting(), machines = ['cp2'], passed = 4_999, wall = passed, answersAfter = 0 }: Again = {},
+) {
   const asked: string[] = [];
+  let took = 0;
   const observed = {
     observation: before,
+    startedAt: NOW,
+    // The wall clock of this host is an hour ahead.
+    aheadMs: 3_600_000,
     lookAgain: async (name: string) => {
       asked.push(name);
+      took = answersAfter;
       return now.machines.find((each) => each.name === name);
     },
-  } as Pick<Observed, 'observation' | 'lookAgain'> as Observed;
+  } as Pick<Observed, 'observation' | 'startedAt' | 'aheadMs' | 'lookAgain'> as Observed;
   const still = await stillWaiting(
-    { observed, machines, lookedAt },
+    { observed, machines },
     {
-      memory: { time: { now: () => now.now, since: () => 0 } },
+      clock: { now: () => NOW + 3_600_000 + wall + took },
+      memory: { time: { now: () => NOW + passed + took, since: () => 0 } },
       settings: DEFAULT_SETTINGS,
       operation: now.operation,
-      now: at,
     },
   );
-  return { message: still?.decision.message, machines: still?.observation.machines ?? [], asked };
+  return { still, message: still?.decision.message, asked };
 }
 
 describe('a wait for one machine', () => {
   it('goes on while that machine, asked alone, is not there yet; the others are as they were', async () => {
-    const now = restarting({
-      except: { cp2: { instance: undefined }, cp1: { unknown: 'unreachable' } },
-    });
-    const { message, machines, asked } = await lookAgain(now);
+    const now = restarting({ except: { cp2: { instance: undefined }, cp1: { unknown: 'unreachable' } } });
+    const { still, message, asked } = await lookAgain(now);
+    const before = restarting();
+    const machines = before.machines.map((old) => (old.name === 'cp2' ? now.machines[1] : old));
 
     expect(message).toBe('cp2: its kube-apiserver is not running');
     expect(asked).toEqual(['cp2']);
-    expect(machines.map(({ name, talos }) => [name, talos.known])).toEqual([
-      ['cp1', true],
-      ['cp2', true],
-      ['cp3', true],
-      ['w1', true],
-    ]);
+    expect(still?.observation).toEqual({ ...before, now: NOW + 4_999, operation: now.operation, machines });
   });
 
   it('is asked of everybody when something is to be done', async () => {
-    expect((await lookAgain(restarting({ except: {} }))).message).toBeUndefined();
+    expect((await lookAgain(restarting({ except: {} }))).still).toBeUndefined();
   });
 
   it('is asked of everybody when it becomes a wait for somebody else', async () => {
     const before = restarting({ except: { cp2: { instance: 'old' }, cp3: { apiServer: 'failing: etcd' } } });
 
-    expect((await lookAgain(restarting({ except: {} }), { before })).message).toBeUndefined();
+    expect((await lookAgain(restarting({ except: {} }), { before })).still).toBeUndefined();
   });
 
-  it('is asked of everybody after five seconds, without a look at that machine before', async () => {
-    expect(await lookAgain(restarting(), { at: 5_000 })).toMatchObject({ message: undefined, asked: [] });
-    expect(await lookAgain(restarting(), { lookedAt: 1, at: 5_000 })).toMatchObject({ asked: ['cp2'] });
+  it.each([
+    ['five seconds', { passed: 5_000 }],
+    ['five seconds of the wall clock, as where the host slept', { passed: 1_000, wall: 5_000 }],
+    ['five seconds of its own, where the wall clock was put back', { passed: 5_000, wall: -60_000 }],
+  ])('is asked of everybody after %s, without a look at that machine before', async (_what, again) => {
+    expect(await lookAgain(restarting(), again)).toMatchObject({ still: undefined, asked: [] });
+  });
+
+  it('is asked of everybody where the answer took until then', async () => {
+    expect((await lookAgain(restarting(), { passed: 1_000, answersAfter: 3_999 })).message).toBeDefined();
+    expect(await lookAgain(restarting(), { passed: 1_000, answersAfter: 4_000 })).toMatchObject({
+      still: undefined,
+      asked: ['cp2'],
+    });
   });
 
   it('is not the wait of another operation', async () => {
@@ -75,35 +97,57 @@ describe('a wait for one machine', () => {
     const { operation } = now;
     const other = { ...operation, metadata: { ...operation.metadata, uid: 'another' } };
 
-    expect(await lookAgain({ ...now, operation: other })).toMatchObject({ message: undefined, asked: [] });
+    expect(await lookAgain({ ...now, operation: other })).toMatchObject({ still: undefined, asked: [] });
   });
 
   it('is asked of everybody where that machine is in no list', async () => {
-    const before = restarting();
-    const machines = before.machines.filter(({ name }) => name !== 'cp2');
-    const status = { etcdRebooting: 'cp2', etcdRebootBootID: 'boot-1', etcdRestartedAt: ago(5) };
-    const gone = { ...restarting({ status, machinesIncomplete: 'no API server answers' }), machines };
+    const machines = restarting().machines.filter(({ name }) => name !== 'cp2');
 
-    expect(await lookAgain(gone, { before: gone })).toMatchObject({ message: undefined, asked: ['cp2'] });
+    expect(await lookAgain({ ...restarting(), machines })).toMatchObject({ still: undefined, asked: ['cp2'] });
   });
 
   it('follows what somebody does to the operation', async () => {
-    expect((await lookAgain(restarting({ paused: true }))).message).toBeUndefined();
+    expect((await lookAgain(restarting({ paused: true }))).still).toBeUndefined();
   });
 
-  it('becomes a block in its time', async () => {
-    const late = [{ ...applied[0], appliedAt: ago(180) }] as typeof applied;
+  it('becomes a block in its time, of which a whole look is asked', async () => {
+    const toldBefore = (seconds: number) => {
+      const status = { applied: applied.map((each) => ({ ...each, appliedAt: ago(seconds) })) };
+      return lookAgain(restarting({ status }), { before: restarting({ status }), passed: 4_000 });
+    };
 
-    expect((await lookAgain(restarting({ status: { applied: late } }))).message).toBeUndefined();
+    expect((await toldBefore(175)).message).toBe('cp2: its kube-apiserver is still container old; expected a new one');
+    expect((await toldBefore(176)).still).toBeUndefined();
+  });
+});
+
+describe('a wait for several machines that were told at once', () => {
+  it('reads all of them, and goes on while one of them is not there yet', async () => {
+    const workers = ['w2', 'w3'];
+    const told = [wasTold('cp1', 'Accepting'), wasTold('w1', 'Accepting')];
+    const at = (state: object, names: string[]) =>
+      anObservation({
+        ...{ controlPlanes: 1, workers: 3, except: Object.fromEntries(names.map((name) => [name, state])) },
+        status: { applied: [...told, ...workers.map((name) => wasTold(name, 'Accepting', { appliedAt: ago(1) }))] },
+      });
+    const before = {
+      ...at({ stands: 'Before' }, workers),
+      operation: anObservation({ status: { applied: told } }).operation,
+    };
+    const machines = watchedFor(decide(before));
+    const { still, asked } = await lookAgain(at({ runs: 'Before' }, ['w3']), { before, machines: machines ?? [] });
+
+    expect(machines).toEqual(workers);
+    expect(asked).toEqual(workers);
+    expect(still?.decision).toMatchObject({ kind: 'wait', watch: ['w3'] });
+    expect(still?.observation.machines).toEqual(at({ runs: 'Before' }, ['w3']).machines);
   });
 });
 
 describe('a wait for a person', () => {
   it('goes on without a look at anybody', async () => {
-    const now = anObservation({
-      stage: 'AwaitingCredentials',
-      annotations: { 'ichor.maesh.dev/credentials-handoff': '' },
-    });
+    const annotations = { 'ichor.maesh.dev/credentials-handoff': '' };
+    const now = anObservation({ stage: 'AwaitingCredentials', annotations });
 
     expect(await lookAgain(now, { machines: [], before: now })).toMatchObject({
       message:
@@ -126,8 +170,8 @@ describe('whom a decision leaves to be looked at alone', () => {
     { kind: 'apply-config', machine: 'cp1', stage: 'Issuing' },
     { kind: 'revert-config', machine: 'cp1', to: 'Before' },
     { kind: 'reboot', machine: 'cp1' },
-    { kind: 'apply-configs', machines: ['cp1', 'w2'], stage: 'Issuing' },
-  ])('is the machine, the first of several, that was told something: $kind', (effect) => {
+    { kind: 'apply-configs', machines: ['cp1'], stage: 'Issuing' },
+  ])('is the machine that was told something: $kind', (effect) => {
     expect(about(effect)).toEqual(['cp1']);
   });
 

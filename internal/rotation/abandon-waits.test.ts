@@ -62,6 +62,7 @@ describe('a machine whose configuration is back', () => {
       kind: 'wait',
       reason: 'Reverting',
       message: expect.stringMatching(/^cp2: etcd's trust file holds \w{12}, \w{12}; expected \w{12} in this order$/),
+      watch: ['cp2'],
     });
   });
 
@@ -81,6 +82,7 @@ describe('a machine whose configuration is back', () => {
     kind: 'wait',
     reason: 'Reverting',
     message: 'cp1: waiting for its kube-apiserver to come back with the old certificate authorities',
+    watch: ['cp1'],
   };
 
   it.each<[string, NonNullable<ObservationOptions['except']>]>([

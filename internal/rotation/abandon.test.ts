@@ -45,8 +45,9 @@ describe('taking the new certificate authorities back', () => {
   });
 
   describe('while a control plane was asked to reboot', () => {
-    const asked = (seconds: number, boot = 'boot-1', etcdRebooting = 'cp2') =>
+    const asked = (seconds: number, boot = 'boot-1', etcdRebooting = 'cp2', watchedMs = 3_600_000) =>
       deleted({
+        watchedMs,
         controlPlanes: 3,
         targets: ['kubernetes', 'etcd'],
         except: { cp2: { boot, node: { bootId: boot } } },
@@ -62,6 +63,10 @@ describe('taking the new certificate authorities back', () => {
         watch: ['cp2'],
       });
       expect(asked(299).kind).toBe('wait');
+    });
+
+    it('waits as long where only the clock of who asked says that it is over', () => {
+      expect(asked(3_600, 'boot-1', 'cp2', 299_000)).toMatchObject({ kind: 'wait', reason: 'RebootingEtcd' });
     });
 
     it.each([
@@ -125,6 +130,7 @@ describe('taking the new certificate authorities back', () => {
       kind: 'wait',
       reason: 'Reverting',
       message: 'taking the new CAs back: w1 still shows a certificate of the new Talos API CA',
+      watch: ['w1'],
     });
   });
 

@@ -1,13 +1,5 @@
 import { isAtLeast, rotationAbandonable } from '../../api/v1alpha1/index.ts';
-import {
-  anyTarget,
-  type Context,
-  elapsedSince,
-  firstBlocker,
-  isKnown,
-  type KnownMachine,
-  waitedSince,
-} from './context.ts';
+import { anyTarget, type Context, firstBlocker, isKnown, type KnownMachine, waitedSince } from './context.ts';
 import { type Blocker, blockedBy, type Decision, waitFor } from './decision.ts';
 import { readmit } from './evacuation.ts';
 import { everyMachineKnown } from './gates/every-machine-known.ts';
@@ -35,7 +27,8 @@ export function abandoned(context: Context): Decision | undefined {
   const late = context.status.inFlight.find((call) => mayStillLand(context, call));
   if (late !== undefined) {
     const message = `the reply of ${late.machine} to ${late.call} was lost`;
-    return waitFor({ reason: 'NotQuiescent', message, machine: late.machine });
+    // Time alone ends it: not even another boot does.
+    return waitFor({ reason: 'NotQuiescent', message, machines: [] });
   }
   return takeBack(context) ?? readmit(context) ?? letGo(context, why);
 }
@@ -78,7 +71,7 @@ function takeBack(context: Context): Decision | undefined {
   const restarting = context.observation.machines.find((machine) => isRestarting(context, machine));
   if (restarting !== undefined) {
     const message = `${restarting.name}: waiting for its kube-apiserver to come back with the old certificate authorities`;
-    return patiently(context, { reason: 'Reverting', message, machine: restarting.name });
+    return patiently(context, { reason: 'Reverting', message, machines: [restarting.name] });
   }
   const machine = furthest(context);
   if (machine === undefined) {
@@ -147,9 +140,9 @@ function goingDown(context: Context): Blocker | undefined {
   const { etcdRebooting, etcdRebootBootID, etcdRestartedAt } = context.status;
   const machine = context.observation.machines.find(({ name }) => name === etcdRebooting);
   if (machine === undefined || !isKnown(machine) || machine.talos.value.bootId !== etcdRebootBootID) return undefined;
-  if (elapsedSince(context, etcdRestartedAt) >= context.settings.rebootRetryMs) return undefined;
+  if (waitedSince(context, etcdRestartedAt) >= context.settings.rebootRetryMs) return undefined;
   const message = `${machine.name} was asked to reboot and is still in boot ${etcdRebootBootID}`;
-  return { reason: 'RebootingEtcd', message, machine: machine.name };
+  return { reason: 'RebootingEtcd', message, machines: [machine.name] };
 }
 
 /**
@@ -163,7 +156,7 @@ function stillIssuing(context: Context): Blocker | undefined {
       const issuer = context.material[target.name]?.new.fingerprint;
       if (issuer === undefined || !target.shown(machine.talos.value.pki).includes(issuer)) continue;
       const message = `${machine.name} still shows a certificate of the new ${target.title}`;
-      return { reason: 'Reverting', message, machine: machine.name };
+      return { reason: 'Reverting', message, machines: [machine.name] };
     }
   }
   return isAtLeast(context.stage, 'Issuing') ? everyMachineKnown(context) : undefined;
@@ -184,7 +177,7 @@ function stillTrusting(context: Context): { readonly machine: KnownMachine; read
       const found = target.prove({ pki, role: machine.role, stage: 'Dropping', material: opposite });
       if (found === undefined) continue;
       const message = `${machine.name}: ${found}`;
-      return { machine, blocker: { reason: 'Reverting', message, machine: machine.name } };
+      return { machine, blocker: { reason: 'Reverting', message, machines: [machine.name] } };
     }
   }
   return undefined;

@@ -61,7 +61,10 @@ export type Decision =
       readonly reason: Reason;
       readonly message: string;
       readonly recheckAfterMs: number;
-      /** The machines that alone can end it, by their own readings, if anything of the cluster can; absent where it takes a whole look. */
+      /**
+       * The machines whose own readings it follows from and can be ended by, none where only a person or time ends it;
+       * absent where it takes a whole look.
+       */
       readonly watch?: readonly string[];
     }
   | { readonly kind: 'blocked'; readonly reason: Reason; readonly message: string; readonly recheckAfterMs: number }
@@ -72,8 +75,8 @@ export interface Blocker {
   readonly reason: Reason;
   /** Names the machine, what was found and what was expected. */
   readonly message: string;
-  /** The machine whose own readings it follows from, where it follows from those of one machine. */
-  readonly machine?: string;
+  /** The machines whose own readings it follows from; absent where it follows from more than those. */
+  readonly machines?: readonly string[];
 }
 
 /** How soon to look again while something that we started is under way. */
@@ -96,9 +99,8 @@ export const SETTLE_RECHECK_MS = 5_000;
 export const BLOCKED_RECHECK_MS = 30_000;
 
 /** A wait for something that is expected to come by itself. */
-export function waitFor({ reason, message, machine }: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
-  const wait: Decision = { kind: 'wait', reason, message, recheckAfterMs };
-  return machine === undefined ? wait : { ...wait, watch: [machine] };
+export function waitFor({ reason, message, machines }: Blocker, recheckAfterMs: number = RECHECK_MS): Decision {
+  return { kind: 'wait', reason, message, recheckAfterMs, ...(machines === undefined ? {} : { watch: machines }) };
 }
 
 /** A wait for a span of time to be over; looked at again at its end, and now and then before. */

@@ -77,7 +77,7 @@ describe('a machine that runs with what the stage before left', () => {
     expect(ask(name, { stage, targets: [target], except })).toEqual({
       reason: 'ProvingMachine',
       message: `${name}: ${message}`,
-      machine: name,
+      machines: [name],
     });
   });
 });
@@ -133,7 +133,7 @@ describe('a kubelet that is not back', () => {
     expect(ask('w1', { except: { w1: { talos: { kubelet } } } })).toEqual({
       reason: 'ProvingMachine',
       message: 'w1: its kubelet is not running and healthy',
-      machine: 'w1',
+      machines: ['w1'],
     });
   });
 });
@@ -153,7 +153,7 @@ describe('the kubelet of a machine that was told in this boot', () => {
     expect(ask('w1', { ...startedAt(elevenOClock), status })).toEqual({
       reason: 'ProvingMachine',
       message: 'w1: its kubelet is still the one that started at 2026-11-05T11:00:00.000Z; expected a new one',
-      machine: 'w1',
+      machines: ['w1'],
     });
     expect(ask('w1', { ...startedAt(elevenOClock + 1), status })).toBeUndefined();
   });
@@ -183,7 +183,7 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
     expect(ask('cp1', { targets: ['kubernetes'], except, status: { applied: [inThisBoot] } })).toEqual({
       reason: 'ProvingMachine',
       message: 'cp1: its kube-apiserver is still container container-1-; expected a new one',
-      machine: 'cp1',
+      machines: ['cp1'],
     });
   });
 
@@ -192,7 +192,7 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
       reason: 'ProvingMachine',
       message:
         'cp1: its kube-apiserver of before, container container-1-, still runs beside a new one; expected the new one alone',
-      machine: 'cp1',
+      machines: ['cp1'],
     };
     for (const instance of [
       ['container-2', 'container-1-of-before'],
@@ -209,7 +209,7 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
     expect(ask('cp1', { targets: ['kubernetes-aggregator'], except, status: { applied: [inThisBoot] } })).toEqual({
       reason: 'ProvingMachine',
       message: 'cp1: its kube-apiserver is not running',
-      machine: 'cp1',
+      machines: ['cp1'],
     });
   });
 
@@ -219,7 +219,7 @@ describe('the kube-apiserver of a control plane that was told in this boot', () 
     expect(ask('cp1', { targets: ['kubernetes'], except, status: { applied: [inThisBoot] } })).toEqual({
       reason: 'ProvingMachine',
       message: 'cp1: its kube-apiserver does not answer /readyz: failing: etcd',
-      machine: 'cp1',
+      machines: ['cp1'],
     });
   });
 
@@ -346,7 +346,7 @@ describe('a machine whose disk does not hold what it runs', () => {
     expect(ask('cp1', { targets: ['etcd'], except: { cp1: { talos } } })).toEqual({
       reason: 'ProvingMachine',
       message: 'cp1: the configuration that it keeps for the next boot is not the one that it runs',
-      machine: 'cp1',
+      machines: ['cp1'],
     });
   });
 

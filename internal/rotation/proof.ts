@@ -75,7 +75,7 @@ export function apiServerUnclear(context: Context, machine: KnownMachine): Block
   return {
     reason: 'ApiServerNotReady',
     message: `${machine.name}: ${apiServers.length === 0 ? 'no kube-apiserver runs' : `${apiServers.length} kube-apiservers run beside one another`}; expected one before it is told`,
-    machine: machine.name,
+    machines: [machine.name],
   };
 }
 
@@ -103,5 +103,5 @@ function apiServerUnproved(context: Context, machine: KnownMachine): Blocker | u
 }
 
 function proving(machine: MachineObservation, found: string): Blocker {
-  return { reason: 'ProvingMachine', message: `${machine.name}: ${found}`, machine: machine.name };
+  return { reason: 'ProvingMachine', message: `${machine.name}: ${found}`, machines: [machine.name] };
 }

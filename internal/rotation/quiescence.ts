@@ -30,13 +30,17 @@ function settle(context: Context, call: InFlight): Decision | undefined {
   if (known && (!mayLand || machine.talos.value.bootId !== call.bootID)) {
     return forget(context, call, `${what}; it can no longer take effect`);
   }
-  if (mayLand) return waitFor({ reason: 'NotQuiescent', message: what, machine: call.machine });
+  if (mayLand) return waitFor({ reason: 'NotQuiescent', message: what, machines: [call.machine] });
   if (machine === undefined && context.observation.machinesIncomplete === undefined) {
     return forget(context, call, `${what}; the machine is no longer part of the cluster`);
   }
   // A machine that is being rebooted is expected to be silent; its own step says how long.
   if (context.status.etcdRebooting === call.machine) return undefined;
-  return hold(context, { reason: 'MachineUnknown', message: `${what}, and it has not answered since` });
+  return hold(context, {
+    reason: 'MachineUnknown',
+    message: `${what}, and it has not answered since`,
+    machines: [call.machine],
+  });
 }
 
 /**

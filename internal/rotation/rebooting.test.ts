@@ -71,7 +71,6 @@ describe('while a control plane reboots', () => {
       reason: 'RebootingEtcd',
       message: 'cp2 is rebooting: it is in no list of machines',
       recheckAfterMs: 1500,
-      watch: ['cp2'],
     });
   });
 
@@ -346,6 +345,16 @@ describe('a machine that is back in another boot', () => {
     ).toMatchObject({
       kind: 'wait',
       message: 'cp2 is back; Node w1: no heartbeat; expected Ready',
+    });
+  });
+
+  it('is looked at together with another one that is not well: it may go away again meanwhile', () => {
+    const except = { cp1: { talos: { etcdService: { running: true, healthy: false } } } };
+
+    expect(decide(asked(60, ANOTHER, { except }))).toMatchObject({
+      kind: 'wait',
+      message: 'cp2 is back; etcd on cp1 is running but not healthy; expected healthy',
+      watch: ['cp2', 'cp1'],
     });
   });
 

@@ -57,7 +57,7 @@ function away(context: Context, name: string, why: Blocker | undefined): Decisio
   const minutes = Math.round(context.settings.rebootDeadlineMs / 60_000);
   return isOverdue(context)
     ? blockedBy({ reason: 'RebootOverdue', message: `${message}; expected it back within ${minutes} minutes` })
-    : waitFor({ reason: 'RebootingEtcd', message, machine: name });
+    : waitFor({ reason: 'RebootingEtcd', message, ...(why?.machines && { machines: why.machines }) });
 }
 
 /** Whoever was away for the twenty minutes, after the marker and before the call, has not asked at all. */
@@ -72,7 +72,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
     return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
   }
   if (elapsedSince(context, context.status.etcdRestartedAt) < context.settings.rebootRetryMs) {
-    return waitFor({ reason: 'RebootingEtcd', message, machine: machine.name });
+    return waitFor({ reason: 'RebootingEtcd', message, machines: [machine.name] });
   }
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
@@ -82,7 +82,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   if (blocker !== undefined) {
     const found = `${message}; ${blocker.message}`;
     const isForOthersAlone = firstBlocker(BEFORE_REBOOT, withoutLeftBehind(asked)) === undefined;
-    return isForOthersAlone ? takenBack(found) : hold(context, { ...blocker, message: found });
+    return isForOthersAlone ? takenBack(found) : hold(context, withRebooted(machine, { ...blocker, message: found }));
   }
   return {
     kind: 'act',
@@ -106,6 +106,12 @@ function takenBack(found: string): Decision {
     message: `${found}; that machine is told first, then the reboot is asked for anew`,
     mark: MARKER_GONE,
   };
+}
+
+/** What is in the way is said of the machine that reboots as well, so it follows from the readings of both. */
+function withRebooted({ name }: KnownMachine, blocker: Blocker): Blocker {
+  const { machines } = blocker;
+  return machines === undefined || machines.includes(name) ? blocker : { ...blocker, machines: [name, ...machines] };
 }
 
 function back(context: Context, machine: KnownMachine): Decision {
@@ -132,7 +138,7 @@ function back(context: Context, machine: KnownMachine): Decision {
     const message = `${machine.name} is back; ${blocker.message}`;
     return isOverdue(context) || !passesByItself(blocker)
       ? blockedBy({ reason: blocker.reason, message })
-      : waitFor({ ...blocker, reason: 'RebootingEtcd', message });
+      : waitFor(withRebooted(machine, { ...blocker, reason: 'RebootingEtcd', message }));
   }
   // Storage first: pods that are let back may ask for it at once.
   const storage = readmit(context);

@@ -25,7 +25,7 @@ export function rollUnlessServed(context: Context): Decision | undefined {
     return waitFor({
       reason: 'ProvingMachine',
       message: `${first.name}: etcd is not seen to serve a certificate of the new CA on 2379 and 2380 yet`,
-      machine: first.name,
+      machines: [first.name],
     });
   }
   return rollOf(

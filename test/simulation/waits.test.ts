@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { watchedFor } from '../../internal/controller/waiting.ts';
 import { createFleetCluster, createMint, type FleetCluster } from '../../internal/simulator/index.ts';
+
+const NOTHING = { kind: 'done', reason: 'Completed', message: '' } as const;
 
 /** Looks once, and says who was read, when, and what it led to. */
 async function look(cluster: FleetCluster) {
@@ -30,6 +33,10 @@ describe('a rotation', () => {
     expect(doing.filter(({ read }) => read.join() !== 'cp1,cp2,cp3,w1,w2')).toEqual([]);
     expect(alone.length).toBeGreaterThan(100);
     expect(alone.filter(({ read: [name = ''], decision }) => !decision.message.includes(name))).toEqual([]);
+    for (const [index, { read }] of looks.entries()) {
+      // Whom the decision before has left to be looked at, or whom the look before looked at alone, too.
+      if (read.length === 1) expect(watchedFor(looks[index - 1]?.decision ?? NOTHING)).toEqual(read);
+    }
     let whole = 0;
     for (const { at, read } of looks) {
       // A machine that reboots answers nobody.

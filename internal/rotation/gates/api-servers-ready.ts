@@ -11,7 +11,7 @@ export function apiServersReady(context: Context): Blocker | undefined {
     return {
       reason: 'ApiServerNotReady',
       message: `kube-apiserver on ${machine.name}: ${found}; expected /readyz to answer ok`,
-      machine: machine.name,
+      machines: [machine.name],
     };
   }
   return undefined;

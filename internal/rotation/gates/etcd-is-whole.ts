@@ -34,7 +34,7 @@ interface Member {
 
 function memberOn(machine: MachineObservation): Member | Blocker {
   const where = `etcd on ${machine.name}`;
-  const unwell = (how: string): Blocker => ({ ...notWhole(`${where} ${how}`), machine: machine.name });
+  const unwell = (how: string): Blocker => ({ ...notWhole(`${where} ${how}`), machines: [machine.name] });
   if (!isKnown(machine)) return unwell('does not say how it is: the machine is unknown');
   const { etcdService, etcd } = machine.talos.value;
   if (etcdService?.running !== true) return unwell('is not running; expected Running and healthy');

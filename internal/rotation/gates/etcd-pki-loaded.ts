@@ -15,7 +15,7 @@ export function etcdPkiLoaded(context: Context): Blocker | undefined {
       if (isBehind(context, machine)) continue;
       const found = foundInstead(context, machine, target);
       if (found !== undefined) {
-        return { reason: 'EtcdPkiNotLoaded', message: `${machine.name}: ${found}`, machine: machine.name };
+        return { reason: 'EtcdPkiNotLoaded', message: `${machine.name}: ${found}`, machines: [machine.name] };
       }
     }
   }

@@ -101,7 +101,11 @@ describe('etcdIsWhole', () => {
   });
 
   it.each(sick)('stops at %s', (_what, cp2, message, machine) => {
-    expect(whole({ except: { cp2 } })).toEqual({ reason: 'EtcdNotWhole', message, ...(machine && { machine }) });
+    expect(whole({ except: { cp2 } })).toEqual({
+      reason: 'EtcdNotWhole',
+      message,
+      ...(machine && { machines: [machine] }),
+    });
   });
 
   it('stops at a member that its own list does not hold', () => {
@@ -219,7 +223,7 @@ describe('etcdPkiLoaded', () => {
     expect(loaded({ stage, except: { cp2: { runs } } })).toEqual({
       reason: 'EtcdPkiNotLoaded',
       message,
-      machine: 'cp2',
+      machines: ['cp2'],
     });
   });
 

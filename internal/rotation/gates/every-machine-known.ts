@@ -20,7 +20,7 @@ export function everyMachineKnown(context: Context): Blocker | undefined {
 export function whyUnknown({ name, address, talos }: MachineObservation): Blocker | undefined {
   if (talos.known) return undefined;
   const message = `${name} (${address}): ${talos.message}`;
-  if (talos.why === 'untrusted') return { reason: 'MachineUntrusted', message, machine: name };
-  if (talos.why === 'maintenance') return { reason: 'MachineInMaintenance', message, machine: name };
-  return { reason: 'MachineUnknown', message, machine: name };
+  if (talos.why === 'untrusted') return { reason: 'MachineUntrusted', message, machines: [name] };
+  if (talos.why === 'maintenance') return { reason: 'MachineInMaintenance', message, machines: [name] };
+  return { reason: 'MachineUnknown', message, machines: [name] };
 }

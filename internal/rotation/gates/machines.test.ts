@@ -25,7 +25,7 @@ describe('everyMachineKnown', () => {
     ['untrusted', 'MachineUntrusted', 'w1 (10.0.0.1): the certificate it shows is signed by no known CA'],
     ['maintenance', 'MachineInMaintenance', 'w1 (10.0.0.1): it waits for its first configuration'],
   ] as const)('tells a machine that is %s from the others', (unknown, reason, message) => {
-    expect(everyMachineKnown(context({ except: { w1: { unknown } } }))).toEqual({ reason, message, machine: 'w1' });
+    expect(everyMachineKnown(context({ except: { w1: { unknown } } }))).toEqual({ reason, message, machines: ['w1'] });
   });
 
   it('stops where the list of machines may not be complete', () => {
@@ -92,7 +92,7 @@ describe('apiServersReady', () => {
     expect(apiServersReady(context({ except: { cp2: { apiServer: 'failing: etcd' } } }))).toEqual({
       reason: 'ApiServerNotReady',
       message: 'kube-apiserver on cp2: failing: etcd; expected /readyz to answer ok',
-      machine: 'cp2',
+      machines: ['cp2'],
     });
   });
 
@@ -100,7 +100,7 @@ describe('apiServersReady', () => {
     expect(apiServersReady(context({ except: { cp3: { unknown: 'unreachable' } } }))).toEqual({
       reason: 'ApiServerNotReady',
       message: 'kube-apiserver on cp3: connection refused; expected /readyz to answer ok',
-      machine: 'cp3',
+      machines: ['cp3'],
     });
   });
 
@@ -113,7 +113,7 @@ describe('apiServersReady', () => {
     expect(apiServersReady(context({ machines }))).toEqual({
       reason: 'ApiServerNotReady',
       message: 'kube-apiserver on cp2: not asked; expected /readyz to answer ok',
-      machine: 'cp2',
+      machines: ['cp2'],
     });
   });
 });

@@ -1,6 +1,6 @@
 import { HANDOFF_ANNOTATION, handoffToken } from '../../../api/v1alpha1/index.ts';
 import type { Context } from '../context.ts';
-import { type Decision, RECHECK_MS } from '../decision.ts';
+import { type Decision, waitFor } from '../decision.ts';
 import { pass } from '../pass.ts';
 import { roll } from '../roll.ts';
 import { enter, proved, type Stage, settled } from './stage.ts';
@@ -17,13 +17,11 @@ function acknowledged(context: Context): Decision | undefined {
   const expected = handoffToken(context.status);
   // A status that names no certificate has no token that anybody could have been shown.
   if (expected !== '' && given === expected) return undefined;
-  return {
-    kind: 'wait',
+  return waitFor({
     reason: 'AwaitingCredentials',
     message:
       'the new talosconfig and kubeconfig are ready; waiting for the acknowledgement that somebody has taken them',
-    recheckAfterMs: RECHECK_MS,
     // The operation says it, no machine does.
-    watch: [],
-  };
+    machines: [],
+  });
 }

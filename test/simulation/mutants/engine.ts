@@ -114,8 +114,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'internal/controller/waiting.ts',
-        '  return isSame ? { decision, observation } : undefined;',
-        "  return isSame || decision.kind === 'act' ? ({ decision, observation } as unknown as Resting) : undefined;",
+        '  const decision = decide(observation, settings);\n',
+        "  const decision = decide(observation, settings);\n  if (decision.kind === 'act') return { decision, observation } as unknown as Resting;\n",
       ),
       edit(
         'internal/controller/reconcile.ts',
@@ -128,10 +128,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a wait for one machine is never looked at as a whole',
     row: 'B1',
-    edits: [
-      edit('internal/controller/waiting.ts', '  if (now - lookedAt >= SETTLE_RECHECK_MS) return undefined;\n', ''),
-      edit('internal/controller/waiting.ts', ', SETTLE_RECHECK_MS }', ' }'),
-    ],
+    edits: [edit('internal/controller/waiting.ts', '  return Math.max(memory', '  return 0 * Math.max(memory')],
     tests: ['internal/controller/waiting.test.ts'],
   },
   {
