@@ -216,6 +216,7 @@ describe('ichor lab', () => {
     [['--boot-seconds', 'soon'], '--boot-seconds: "soon" is no number'],
     [['--control-planes', '0'], 'a lab has 1 to 9 control planes; 0 were asked for'],
     [['--replace-keys'], '--replace-keys needs --from: a new lab has new keys'],
+    [['--identity', 'key.txt'], '--identity needs --from: the secrets of a new lab are not encrypted'],
   ])('refuses %j and leaves nothing', async (options, message) => {
     const run = await runInProcess(['lab', 'up', directory, ...options]);
 
