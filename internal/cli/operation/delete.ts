@@ -9,12 +9,14 @@ import { settleLeftovers } from '../handoff/finish.ts';
 import { holderOf, lockCluster, openCluster } from '../open-cluster.ts';
 import { findOperation, isUnderWay, targetsAskedFor } from '../operations.ts';
 import { runRotation } from '../rotate/run.ts';
+import { checkRecipients } from '../rotate/sealing.ts';
 
 /** `ichor operation delete`: refuses what cannot be gone back from, abandons the rest. */
 export async function deleteOperation(invocation: Invocation): Promise<ExitName> {
   const { output, environment } = invocation;
   await using cluster = await openCluster(invocation, { bundle: true });
   const { store } = cluster;
+  await checkRecipients(invocation.options, store);
   const operation = await findOperation(store, invocation.argument);
   const { name } = operation.metadata;
   const underWay = isUnderWay(operation);

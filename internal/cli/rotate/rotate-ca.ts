@@ -25,7 +25,7 @@ import { checkHook } from './evacuation-hook.ts';
 import { lookAtPlan } from './plan.ts';
 import { type RotateRequest, readRequest, settingsOf, specOf } from './request.ts';
 import { type RunOutcome, runRotation } from './run.ts';
-import { checkSealing } from './sealing.ts';
+import { checkRecipients, checkSealing } from './sealing.ts';
 
 /** `ichor cluster rotate-ca`: plan, ask, run to the end; or go on with what is under way. */
 export async function rotateCa(invocation: Invocation): Promise<ExitName> {
@@ -34,6 +34,7 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   if (request.evacuationHook !== undefined) await checkHook(request.evacuationHook);
   const purpose = request.dryRun ? {} : { purpose: 'rotating certificate authorities' };
   await using cluster = await openCluster(invocation, { ...purpose, bundle: true });
+  await checkRecipients(options, cluster.store);
   await checkSealing(cluster.store);
   const connections = await environment.connections();
   using view = createClusterView({ store: cluster.store, connections, clock: environment.clock });
