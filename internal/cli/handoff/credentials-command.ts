@@ -2,6 +2,7 @@ import { isAtLeast, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { descriptorsOf } from '../../rotation/targets/index.ts';
 import type { ClusterState } from '../../store/index.ts';
 import { CliError } from '../cli-error.ts';
+import { checkLiveName } from '../cluster-name.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { flag, type Invocation, list } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
@@ -25,16 +26,7 @@ export async function showCredentials(invocation: Invocation): Promise<ExitName>
     clock: environment.clock,
     endpoints: list(options, 'endpoint'),
   });
-  if (argument !== undefined) {
-    const found = await view.clusterName();
-    if (found !== argument) {
-      throw new CliError(
-        'refused',
-        `the control planes say that their cluster is "${found}"; "${argument}" was asked for`,
-        'Check --dir.',
-      );
-    }
-  }
+  await checkLiveName(argument, view);
   const operation = await operationUnderWay(cluster.store);
   const acknowledging = flag(options, 'acknowledge');
   if (flag(options, 'merge') && !acknowledging && operation !== undefined && isBeforeHandOff(operation))

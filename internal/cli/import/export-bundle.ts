@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { type BundleDocument, CA_TARGETS, caOf, createEnvelope, exportFingerprint } from '../../../pkg/bundle/index.ts';
 import { parseTalosconfig } from '../../../pkg/talos/index.ts';
 import { CliError } from '../cli-error.ts';
+import { checkClusterName } from '../cluster-name.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { isPlainFileThere, writePrivateFile } from '../handoff/private-file.ts';
@@ -52,17 +53,12 @@ export async function exportBundle(invocation: Invocation): Promise<ExitName> {
  * talosconfig selects. Without it, whoever stands in the directory of one cluster and names another would get the wrong keys.
  */
 async function checkName(name: string, { directory, store }: OpenCluster): Promise<void> {
-  if (basename(directory) === name) return;
   const talosconfig = await store.readCredential('talosconfig');
-  const path = join(directory, 'talosconfig');
-  const context = talosconfig === undefined ? undefined : parseTalosconfig(talosconfig, path).context;
-  if (context === name) return;
-  const found = context === undefined ? 'holds no talosconfig' : `its talosconfig selects the context "${context}"`;
-  throw new CliError(
-    'refused',
-    `${directory} is not called "${name}", and ${found}: it may be of another cluster`,
-    'Name the directory with --dir, and leave NAME out where it is the right one. Nothing was written.',
-  );
+  const folder = { name: basename(directory), by: `its folder ${directory}` };
+  // The folder is enough: a talosconfig that cannot be read does not stand in the way of a copy.
+  if (folder.name === name || talosconfig === undefined) return checkClusterName(name, [folder]);
+  const { context } = parseTalosconfig(talosconfig, join(directory, 'talosconfig'));
+  checkClusterName(name, [folder, { name: context, by: 'its talosconfig' }]);
 }
 
 /** Whether two paths lead to one file: through links above it, and in whatever case a file system takes for the same. */

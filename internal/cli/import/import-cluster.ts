@@ -24,6 +24,7 @@ import {
 } from '../../../pkg/talos/index.ts';
 import type { Connections } from '../../controller/index.ts';
 import { CliError } from '../cli-error.ts';
+import { checkClusterName } from '../cluster-name.ts';
 import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { readPrivateFile, writePrivateFile } from '../handoff/private-file.ts';
@@ -146,14 +147,10 @@ function warnOfOthers({ output }: Invocation, view: MachineConfigView, machine: 
 }
 
 /** The NAME on the command line is that of the cluster, also where it names the folder. */
-function checkName({ argument }: Invocation, view: MachineConfigView, machine: string): void {
-  const { clusterName: found = 'cluster' } = view;
-  if (argument === undefined || found === argument) return;
-  throw new CliError(
-    'refused',
-    `${machine} says that its cluster is "${found}"; "${argument}" was asked for`,
-    'Check --talosconfig and --context. A folder of another name is given with --dir. Nothing was written.',
-  );
+function checkName({ argument }: Invocation, { clusterName: name = 'cluster' }: MachineConfigView, by: string): void {
+  const advice =
+    'Check --talosconfig and --context. A folder of another name is given with --dir. Nothing was changed.';
+  checkClusterName(argument, [{ name, by }], advice);
 }
 
 /** What a machine's configuration holds; what is wrong with it is not the fault of the directory. */

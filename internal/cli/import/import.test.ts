@@ -241,7 +241,7 @@ describe('ichor cluster import', () => {
     assert.deepEqual([live.code, compared.code, left], [4, 4, ['config']]);
     assert.equal(
       live.stderr,
-      'error: 10.0.0.1 says that its cluster is "seed"; "prod" was asked for\nCheck --talosconfig and --context. A folder of another name is given with --dir. Nothing was written.\n',
+      'error: "prod" was asked for, and this cluster is "seed" according to 10.0.0.1\nCheck --talosconfig and --context. A folder of another name is given with --dir. Nothing was changed.\n',
     );
     // Nobody says otherwise there: the name is that of the folder.
     assert.equal(offline.code, 0, offline.stderr);
@@ -420,9 +420,12 @@ describe('ichor cluster bundle-export', () => {
     assert.deepEqual([inOther.code, ofOther.code, left], [4, 4, [['prod', 'staging'], ['secrets.yaml']]]);
     assert.equal(
       inOther.stderr,
-      `error: ${folder.path}/prod is not called "staging", and holds no talosconfig: it may be of another cluster\nName the directory with --dir, and leave NAME out where it is the right one. Nothing was written.\n`,
+      `error: "staging" was asked for, and this cluster is "prod" according to its folder ${folder.path}/prod\nName the directory with --dir, and leave NAME out where it is the right one. Nothing was changed.\n`,
     );
-    assert.match(ofOther.stderr, /staging is not called "prod", and its talosconfig selects the context "blue": /);
+    assert.match(
+      ofOther.stderr,
+      /"prod" was asked for, and this cluster is "staging" according to its folder .*staging and "blue" according to its talosconfig\n/,
+    );
     assert.deepEqual(
       right.map(({ code, stderr }) => [code, stderr]),
       right.map(() => [0, '']),

@@ -125,7 +125,7 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     assert.deepEqual(ended?.spec, { ...waiting?.spec, unreachableEndpoints: 'Report', restartWorkloads: 'Rolling' });
     assert.deepEqual(
       [another.code, another.stderr.split('\n')[0]],
-      [4, 'error: the control planes in this talosconfig say that their cluster is "seed"; "another" was asked for'],
+      [4, 'error: "another" was asked for, and this cluster is "seed" according to its control planes'],
     );
     assert.equal(stopped.code, 5, stopped.stderr + stopped.stdout);
     assert.equal(waiting?.status.stage, 'AwaitingCredentials');
@@ -394,7 +394,7 @@ describe('ichor cluster rotate-ca', { timeout: 120_000 }, () => {
     const run1 = await run([...ROTATE.slice(0, 2), 'production', '--yes']);
 
     assert.equal(run1.code, 4);
-    assert.match(run1.stderr, /say that their cluster is ".*"; "production" was asked for/);
+    assert.match(run1.stderr, /"production" was asked for, and this cluster is ".*" according to its control planes/);
     assert.deepEqual(machine.applied, []);
   });
 

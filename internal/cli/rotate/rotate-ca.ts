@@ -9,6 +9,7 @@ import { targetsOf } from '../../rotation/decide.ts';
 import type { Plan } from '../../rotation/plan.ts';
 import { createSilentLogger, type Logger } from '../../telemetry/index.ts';
 import { CliError } from '../cli-error.ts';
+import { checkLiveName } from '../cluster-name.ts';
 import { type ClusterView, createClusterView } from '../cluster-view.ts';
 import { type Invocation, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
@@ -41,7 +42,7 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
   const underWay = await operationUnderWay(cluster.store);
   if (request.dryRun) {
     if (underWay !== undefined) throw underWayError(underWay);
-    await checkName(invocation, view);
+    await checkLiveName(invocation.argument, view);
     // Awaited here: leaving the block closes the view's connections.
     return await dryRun(invocation, { view, request, store: cluster.store });
   }
@@ -98,18 +99,6 @@ function underWayError({ metadata, status }: TalosOperation): CliError {
   );
 }
 
-/** A name on the command line must be the one that the machines say: nobody rotates the wrong cluster. */
-async function checkName({ argument }: Invocation, view: Pick<ClusterView, 'clusterName'>): Promise<void> {
-  if (argument === undefined) return;
-  const found = await view.clusterName();
-  if (found === argument) return;
-  throw new CliError(
-    'refused',
-    `the control planes in this talosconfig say that their cluster is "${found}"; "${argument}" was asked for`,
-    'Check --dir, or leave the name out. Nothing was changed.',
-  );
-}
-
 interface Starting {
   readonly cluster: OpenCluster;
   readonly view: ClusterView;
@@ -123,7 +112,7 @@ async function start(
 ): Promise<{ readonly operation: TalosOperation; readonly plan: Plan } | undefined> {
   const { environment, output } = invocation;
   const { store } = cluster;
-  await checkName(invocation, view);
+  await checkLiveName(invocation.argument, view);
   const now = environment.clock.now();
   const settled = await settleLeftovers(store, now);
   if (settled !== undefined) output.say(`note: ${settled}`);
@@ -184,7 +173,7 @@ async function resume(
   const { clock, interrupted: signal } = environment;
   // A machine that restarts in the middle of the rotation is waited for, as the rotation itself would.
   const onWaiting = (error: Error): void => output.say(`waiting for the name of the cluster: ${error.message}`);
-  await checkName(invocation, {
+  await checkLiveName(invocation.argument, {
     clusterName: () => retryHandoff(() => view.clusterName(), { clock, signal, onWaiting }),
   });
   const changed = await changeSpec(cluster.store, name, request.given);

@@ -1,7 +1,7 @@
 import { CA_TARGETS, type CaTarget, type OperationSpec, type TalosOperation } from '../../../api/v1alpha1/index.ts';
 import { caOf, type SecretsBundle } from '../../../pkg/bundle/index.ts';
 import type { MachineObservation } from '../../rotation/observation.ts';
-import { CliError } from '../cli-error.ts';
+import { checkClusterName } from '../cluster-name.ts';
 import { createClusterView } from '../cluster-view.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
@@ -25,13 +25,7 @@ export async function showStatus(invocation: Invocation): Promise<ExitName> {
   const state = await store.readState();
   const observation = await view.observe(underWay ?? draftOperation(LOOK_AT_ALL, now));
   const clusterName = observation.machines.some((each) => each.talos.known) ? await view.clusterName() : undefined;
-  if (argument !== undefined && clusterName !== undefined && clusterName !== argument) {
-    throw new CliError(
-      'refused',
-      `the control planes say that their cluster is "${clusterName}"; "${argument}" was asked for`,
-      'Check --dir.',
-    );
-  }
+  if (clusterName !== undefined) checkClusterName(argument, [{ name: clusterName, by: 'its control planes' }]);
   const status = {
     cluster: clusterName ?? null,
     directory: cluster.directory,
