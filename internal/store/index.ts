@@ -4,6 +4,7 @@ export { fromFileSystem, StaleOperationError, StoreError, type StoreErrorKind, t
 // Internal: for tests and the simulated world.
 export { createNodeFileSystem, type FileFacts, type StoreFileSystem } from './file-system.ts';
 export type { HeldLock, LockOwner } from './lock.ts';
+export { isStoreName } from './modes.ts';
 export { isOperationName } from './operation-files.ts';
 export { createProcesses, type Liveness, type Processes, type ProcessIdentity } from './process-identity.ts';
 export type {

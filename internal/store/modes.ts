@@ -61,13 +61,16 @@ async function tightenTree(files: StoreFileSystem, options: ModeOptions, visit: 
   // A store is two levels deep; whatever else somebody keeps below is not ours to change.
   if (facts.kind !== 'directory' || depth >= 2) return;
   for (const name of (await files.list(path)).sort()) {
-    if (depth > 0 || isOurs(name))
+    if (depth > 0 || isStoreName(name))
       await tightenTree(files, options, { path: join(path, name), depth: depth + 1, repairs });
   }
 }
 
-/** What a store keeps, by its whole name: somebody else's `archive.tar`, or a link `kubeconfig-prod`, is not ours to change or to refuse. */
-function isOurs(name: string): boolean {
+/**
+ * Whether a file or a folder of this name, in the folder of a cluster, is one that a store keeps. The whole name counts:
+ * somebody else's `archive.tar`, or a link `kubeconfig-prod`, is not ours to change or to refuse.
+ */
+export function isStoreName(name: string): boolean {
   return (
     /^(operations|archive|lock|audit\.jsonl|(secrets|rotation|keyrotation)\.yaml)$/.test(name) ||
     /^secrets\.previous-[0-9a-f]{12}\.yaml$/.test(name) ||

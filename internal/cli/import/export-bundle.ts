@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type BundleDocument, CA_TARGETS, caOf, createEnvelope, exportFingerprint } from '../../../pkg/bundle/index.ts';
 import { parseTalosconfig } from '../../../pkg/talos/index.ts';
@@ -8,6 +7,7 @@ import { flag, type Invocation, list, text } from '../command.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { isPlainFileThere, writePrivateFile } from '../handoff/private-file.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
+import { refuseOwnFile } from '../own-files.ts';
 
 /** `ichor cluster bundle-export`: a copy of the bundle as it is, or encrypted for other people. */
 export async function exportBundle(invocation: Invocation): Promise<ExitName> {
@@ -17,9 +17,7 @@ export async function exportBundle(invocation: Invocation): Promise<ExitName> {
   const path = resolve(environment.workingDirectory, to);
   await using cluster = await openCluster(invocation, { bundle: true });
   if (argument !== undefined) await checkName(argument, cluster);
-  if (await isSameFile(path, join(cluster.directory, 'secrets.yaml'))) {
-    throw new CliError('refused', `${path} is the bundle itself`, 'Name another file. Nothing was changed.');
-  }
+  await refuseOwnFile(path, cluster.directory);
   if ((await isPlainFileThere(path)) && !flag(options, 'force')) {
     throw new CliError(
       'refused',
@@ -59,14 +57,6 @@ async function checkName(name: string, { directory, store }: OpenCluster): Promi
   if (folder.name === name || talosconfig === undefined) return checkClusterName(name, [folder]);
   const { context } = parseTalosconfig(talosconfig, join(directory, 'talosconfig'));
   checkClusterName(name, [folder, { name: context, by: 'its talosconfig' }]);
-}
-
-/** Whether two paths lead to one file: through links above it, and in whatever case a file system takes for the same. */
-async function isSameFile(one: string, other: string): Promise<boolean> {
-  // What is not there, or cannot be looked at, is no file that could be replaced.
-  const look = (path: string) => lstat(path, { bigint: true }).catch(() => undefined);
-  const [a, b] = [await look(one), await look(other)];
-  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
 }
 
 /** The bytes of a bundle, encrypted for these age public keys and for nobody else; `path` is named in errors. */

@@ -447,8 +447,32 @@ describe('ichor cluster bundle-export', () => {
     );
 
     assert.equal(run.code, 4);
-    assert.match(run.stderr, /link\/secrets\.yaml is the bundle itself\n/);
+    assert.match(
+      run.stderr,
+      /link\/secrets\.yaml is secrets\.yaml of the cluster directory, where nothing else is written\n/,
+    );
     assert.deepEqual(readFileSync(join(folder.path, 'secrets.yaml')), original);
+  });
+
+  it('never takes the place of a file of the cluster directory, which is there or not, with --force neither', async () => {
+    using folder = aClusterFolder();
+    writeFileSync(join(folder.path, 'rotation.yaml'), 'the record of a rotation', { mode: 0o600 });
+    const before = readdirSync(folder.path);
+    const exported = ['cluster', 'bundle-export', '--force', '--to'];
+
+    for (const name of ['rotation.yaml', 'talosconfig', 'kubeconfig', 'operations/rotate-1.yaml']) {
+      const run = await runInProcess([...exported, name], { directory: folder.path });
+
+      assert.deepEqual(
+        [run.code, run.stderr],
+        [
+          4,
+          `error: ${folder.path}/${name} is ${name} of the cluster directory, where nothing else is written\nName another file. Nothing was changed.\n`,
+        ],
+      );
+    }
+    assert.deepEqual(readdirSync(folder.path), before);
+    assert.equal(readFileSync(join(folder.path, 'rotation.yaml'), 'utf8'), 'the record of a rotation');
   });
 
   it('refuses to replace a file and to print keys', async () => {

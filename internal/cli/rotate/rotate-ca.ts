@@ -19,6 +19,7 @@ import { refreshTalosconfig } from '../handoff/refresh.ts';
 import { retryHandoff } from '../handoff/retry.ts';
 import { type OpenCluster, openCluster } from '../open-cluster.ts';
 import { changeSpec, operationName, operationUnderWay } from '../operations.ts';
+import { refuseOwnFile } from '../own-files.ts';
 import { type MetricsFile, openMetricsFile } from '../progress/metrics-file.ts';
 import { completionOf, completionText } from './completion.ts';
 import { dryRun } from './dry-run.ts';
@@ -46,6 +47,7 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     // Awaited here: leaving the block closes the view's connections.
     return await dryRun(invocation, { view, request, store: cluster.store });
   }
+  await checkNamedFiles(invocation, cluster.directory);
   const logFile = text(options, 'log');
   // Before anything is stored: a file that cannot be written is said while nothing has begun.
   const log = logFile === undefined ? createSilentLogger() : await openLog(environment, logFile);
@@ -73,6 +75,14 @@ export async function rotateCa(invocation: Invocation): Promise<ExitName> {
     return await conclude(invocation, { cluster, view, plan }, await runRotation(context, operation.metadata.name));
   } finally {
     await log.close();
+  }
+}
+
+/** What is named to be written beside the rotation must be no file that the rotation itself lives in. */
+async function checkNamedFiles({ options, environment }: Invocation, directory: string): Promise<void> {
+  for (const name of ['log', 'metricsFile']) {
+    const file = text(options, name);
+    if (file !== undefined) await refuseOwnFile(resolve(environment.workingDirectory, file), directory);
   }
 }
 
