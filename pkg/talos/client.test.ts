@@ -281,6 +281,27 @@ describe('the end of a call', () => {
     expect(deadlines[0]).toBeLessThanOrEqual(5_000);
   });
 
+  it('comes for a kubeconfig as soon as for whatever else is read, though it is a stream', async () => {
+    const deadlines: number[] = [];
+    const server = await aServer({
+      machine: {
+        kubeconfig(call) {
+          deadlines.push(Number(call.getDeadline()) - Date.now());
+        },
+      },
+    });
+    const machine = createTalosMachine({
+      ...{ name: 'cp1', address: server.address, port: server.port, ...server.identity },
+      deadlines: { readMs: 400 },
+    });
+    opened.push(machine);
+
+    const error = await errorOf(machine.kubeconfig());
+
+    expect(error.message).toBe('timeout: Kubeconfig on cp1: no answer within 400 ms');
+    expect(deadlines[0]).toBeLessThanOrEqual(400);
+  });
+
   it('reaches the machine when the caller cancels', async () => {
     const arrived = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<void>();

@@ -16,11 +16,11 @@ export interface CallOptions {
 
 /** Default deadlines in milliseconds. */
 export interface Deadlines {
-  /** Calls that read one thing. Default 10,000. */
+  /** Calls that read one thing, a kubeconfig as well. Default 10,000. */
   readonly readMs: number;
   /** Calls that change the machine (apply, reboot, forfeit, restart). Default 30,000. */
   readonly changeMs: number;
-  /** Streams with an end (snapshot, files, kubeconfig, lists). Default 120,000. */
+  /** Streams with an end (snapshot, files, lists). Default 120,000. */
   readonly streamMs: number;
   /** Watches and events: how long one may last before it must be opened again. Default 600,000. */
   readonly watchMs: number;

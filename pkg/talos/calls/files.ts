@@ -36,7 +36,8 @@ export function createFileCalls({ invoker, deadlines }: CallContext): FileCalls 
     },
 
     async kubeconfig(options) {
-      const kind = { call: 'Kubeconfig', deadlineMs: deadlines.streamMs };
+      // A stream of a few kilobytes that is issued for this call, as the client of `issueClient` is: people wait for it.
+      const kind = { call: 'Kubeconfig', deadlineMs: deadlines.readMs };
       const chunks = invoker.stream(MachineServiceService.kubeconfig, Empty.create(), kind, options);
       const archive = await collect(kind, chunks, MAX_MESSAGE_BYTES);
       try {
