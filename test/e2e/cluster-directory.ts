@@ -1,6 +1,8 @@
-import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { chmod, copyFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { atExit } from '../support/leaving.ts';
 import type { TalosCluster } from '../talos/cluster.ts';
 
 /** A cluster directory as an operator has it: secrets.yaml, talosconfig and kubeconfig, and nothing else. */
@@ -13,6 +15,9 @@ export interface OperatorDirectory extends AsyncDisposable {
 /** Copies the files of a rig cluster into a directory of its own. */
 export async function operatorDirectory(cluster: TalosCluster): Promise<OperatorDirectory> {
   const path = await mkdtemp(join(tmpdir(), 'ichor-e2e-'));
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  // It holds every key of the cluster: it does not outlive a program that is told to end either.
+  const atEnd = atExit(remove);
   await chmod(path, 0o700);
   const files = {
     'secrets.yaml': cluster.secretsFile,
@@ -28,6 +33,9 @@ export async function operatorDirectory(cluster: TalosCluster): Promise<Operator
     async handBack() {
       for (const [name, target] of Object.entries(files)) await copyFile(join(path, name), target);
     },
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      atEnd[Symbol.dispose]();
+      remove();
+    },
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '../../internal/controller/index.ts';
 import { builtIchor } from '../support/built-ichor.ts';
+import { atExit } from '../support/leaving.ts';
 import { findKeyBytes, keysIn, writtenIn } from './key-scan.ts';
 
 /** `ichor` as it is shipped, built from the sources of now: what people run is what is tried here. */
@@ -40,6 +41,7 @@ export function startIchor(args: readonly string[], options: IchorOptions): Icho
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: '1' },
   });
+  const atEnd = atExit(() => child.kill('SIGKILL'));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();
@@ -50,6 +52,7 @@ export function startIchor(args: readonly string[], options: IchorOptions): Icho
   const ended = new Promise<number>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => {
+      atEnd[Symbol.dispose]();
       const found = findKeyBytes({ output: text, ...writtenIn(options.home) }, [...before, ...keysIn(options.home)]);
       if (found.length > 0) reject(new Error(`ichor ${args.join(' ')}: ${found.join('; ')}`));
       else resolve(code ?? (signal === 'SIGKILL' ? 137 : 143));

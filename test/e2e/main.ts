@@ -1,7 +1,8 @@
 import { CA_TARGETS, isCaTarget } from '../../api/v1alpha1/index.ts';
+import { takingDown } from '../support/leaving.ts';
 import { countOption, readOptions } from '../support/options.ts';
 import { unmetNeeds } from '../support/real.ts';
-import { talosCluster } from '../talos/cluster.ts';
+import { type TalosCluster, talosCluster } from '../talos/cluster.ts';
 import { ensureTools } from '../tools/tools.ts';
 import { operatorDirectory } from './cluster-directory.ts';
 import { observeRotation } from './observed-rotation.ts';
@@ -34,10 +35,13 @@ async function main(): Promise<number> {
     process.stderr.write(`${unmet.join('\n')}\n`);
     return 1;
   }
-  await using cluster = await talosCluster({
-    ...size,
-    contract: values.contract as `v1.${number}`,
+  return await takingDown(async ({ keep, signal }) => {
+    const contract = values.contract as `v1.${number}`;
+    return await rotate(await keep(talosCluster({ ...size, contract, signal })));
   });
+}
+
+async function rotate(cluster: TalosCluster): Promise<number> {
   await using directory = await operatorDirectory(cluster);
   const boots = cluster.machines.map((machine) => machine.boots());
   let printed = 0;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Say } from '../support/clock-lines.ts';
+import { unlessAborted } from '../support/leaving.ts';
 import { runKubectl, runTalosctl, succeeded } from './clients.ts';
 import type { CgroupVersion } from './host/cgroups.ts';
 import { addressOf } from './host/network.ts';
@@ -12,8 +13,12 @@ import { waitFor } from './wait.ts';
 /** What was reached on the way up, and when, in milliseconds since the first machine was powered on. */
 export type Milestones = Readonly<Record<string, number>>;
 
-/** Powers the machines on, bootstraps etcd and waits until the cluster is healthy. */
-export async function bootCluster(record: ClusterRecord, cgroups: CgroupVersion, say: Say): Promise<Milestones> {
+/** Powers the machines on, bootstraps etcd and waits until the cluster is healthy; throws once `signal` fires. */
+export async function bootCluster(
+  record: ClusterRecord,
+  cgroups: CgroupVersion,
+  { say, signal }: { readonly say: Say; readonly signal: AbortSignal | undefined },
+): Promise<Milestones> {
   const begin = Date.now();
   const milestones: Record<string, number> = {};
   const reached = (what: string) => {
@@ -21,9 +26,16 @@ export async function bootCluster(record: ClusterRecord, cgroups: CgroupVersion,
     say(`talos ${record.name}: ${what} after ${(milestones[what] / 1000).toFixed(1)} s`);
   };
   for (const [index, name] of machineNames(record).entries()) {
+    signal?.throwIfAborted();
     await createMachine(record, name, index + 1);
     await openMachine(record, name, index + 1, cgroups).powerOn();
   }
+  // From here on machines are only asked: whatever is under way when the signal fires makes nothing more.
+  await unlessAborted(bootstrapped(record, reached), signal);
+  return milestones;
+}
+
+async function bootstrapped(record: ClusterRecord, reached: (what: string) => void): Promise<void> {
   await waitFor(
     'the Talos API to accept the bootstrap of etcd',
     300_000,
@@ -45,7 +57,6 @@ export async function bootCluster(record: ClusterRecord, cgroups: CgroupVersion,
   reached('Kubernetes API live');
   await clusterHealthy(record);
   reached('healthy');
-  return milestones;
 }
 
 /** Waits until every node is ready and `talosctl health` agrees. */

@@ -35,6 +35,8 @@ export interface ClusterOptions {
   /** Who the cluster lives and dies with; default: this process. `nobody`: it stays until it is taken down. */
   readonly owner?: LockOwner | 'nobody';
   readonly say?: Say;
+  /** Gives up making it; what is there of it by then is removed. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running Talos cluster. Disposing of it removes everything that it is. */
@@ -85,13 +87,14 @@ export async function talosCluster(options: ClusterOptions): Promise<TalosCluste
   // What a killed start left under this name.
   await removeCluster(name, cgroups);
   const parts = await prepareParts(say);
+  options.signal?.throwIfAborted();
   const lack = lackOf(size, readHost(clusterDirectory(name)));
   if (lack !== undefined) throw new Error(lack);
   try {
     const record = await makeNetwork(name, { options, parts, owner });
     await startServices(record, cgroups);
     await writeConfiguration(record, options.patches ?? {}, options.secrets);
-    const milestones = await bootCluster(record, cgroups, say);
+    const milestones = await bootCluster(record, cgroups, { say, signal: options.signal });
     return openRecord(record, cgroups, milestones);
   } catch (error) {
     await removeCluster(name, cgroups);

@@ -1,6 +1,7 @@
 import { buildIchor } from '../../e2e/ichor-process.ts';
 import { credentialsIn } from '../../e2e/kubeconfig-credentials.ts';
 import { sayOnStderr } from '../../support/clock-lines.ts';
+import { takingDown } from '../../support/leaving.ts';
 import { unmetNeeds } from '../../support/real.ts';
 import { type TalosCluster, talosCluster } from '../../talos/cluster.ts';
 import { startTraffic } from '../../talos/traffic.ts';
@@ -17,14 +18,19 @@ const SIZE = { controlPlanes: 3, workers: 1 } as const;
 /**
  * Rotations of one real cluster with traffic and workloads on it: first what
  * Talos itself takes, then four CAs and the default pair by the built `ichor`,
- * then `talosctl rotate-ca`. About half an hour; needs Linux, root and Go.
+ * then `talosctl rotate-ca`. About half an hour; needs Linux, root and Go. Ctrl-C and SIGTERM take the cluster down.
  */
 export async function run(): Promise<RotationBenchmark> {
   await ensureTools({ required: true });
   const unmet = unmetNeeds({ linux: true, root: true });
   if (unmet.length > 0) throw new Error(unmet.join('\n'));
   const program = await buildIchor();
-  await using cluster = await talosCluster({ ...SIZE, name: 'bench31' });
+  return await takingDown(async ({ keep, signal }) =>
+    rotations(await keep(talosCluster({ ...SIZE, name: 'bench31', signal })), program, signal),
+  );
+}
+
+async function rotations(cluster: TalosCluster, program: string, signal: AbortSignal): Promise<RotationBenchmark> {
   await deployWorkloads(cluster);
   const measured = await measureWithTraffic(cluster);
   const ours = [];
@@ -36,7 +42,7 @@ export async function run(): Promise<RotationBenchmark> {
     ours.push(await rotateWithIchor({ name, targets, cluster, program, measured }));
   }
   sayOnStderr('bench: talosctl rotate-ca');
-  return { ...SIZE, measured, ours, talosctl: await rotateWithTalosctl(cluster) };
+  return { ...SIZE, measured, ours, talosctl: await rotateWithTalosctl(cluster, signal) };
 }
 
 /** Under the same traffic as the rotations: a kube-apiserver with clients takes longer to stop. */

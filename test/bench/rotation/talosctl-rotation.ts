@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTalosMachine, readTalosconfigFile, selectContext } from '../../../pkg/talos/index.ts';
 import { credentialsIn } from '../../e2e/kubeconfig-credentials.ts';
+import { atExit } from '../../support/leaving.ts';
 import { succeeded } from '../../talos/clients.ts';
 import type { TalosCluster } from '../../talos/cluster.ts';
 import { kubeconfigCredentials, startTraffic, type Traffic, type TrafficCredentials } from '../../talos/traffic.ts';
@@ -22,14 +23,15 @@ const FOLLOW_EVERY_MS = 500;
  * another one, both CAs are trusted. What talosctl prints may hold keys; it is
  * kept nowhere. The cluster's `secrets.yaml` is not its bundle any more after this.
  */
-export async function rotateWithTalosctl(cluster: TalosCluster): Promise<RotationFigures> {
+export async function rotateWithTalosctl(cluster: TalosCluster, signal: AbortSignal): Promise<RotationFigures> {
   const work = await mkdtemp(join(tmpdir(), 'ichor-bench-'));
+  using _gone = atExit(() => rmSync(work, { recursive: true, force: true }));
   const talosconfig = join(work, 'talosconfig');
   const credentials = credentialsIn(cluster.kubeconfigFile);
   try {
     await using traffic = startTraffic({ servers: cluster.apiServers, credentials });
     const begin = performance.now();
-    const rotation = runRotateCa(cluster, talosconfig);
+    const rotation = runRotateCa(cluster, talosconfig, signal);
     const following = followKubeconfig(cluster, talosconfig, { traffic, credentials, until: rotation });
     const code = await rotation;
     const wallMs = performance.now() - begin;
@@ -49,12 +51,12 @@ export async function rotateWithTalosctl(cluster: TalosCluster): Promise<Rotatio
   }
 }
 
-async function runRotateCa(cluster: TalosCluster, talosconfig: string): Promise<number> {
+async function runRotateCa(cluster: TalosCluster, talosconfig: string, signal: AbortSignal): Promise<number> {
   const addresses = (machines: TalosCluster['machines']) => machines.map(({ address }) => address).join(',');
   const args = ['rotate-ca', '--dry-run=false', '--talos', '--kubernetes', '--output', talosconfig];
   args.push('--control-plane-nodes', addresses(cluster.controlPlanes));
   if (cluster.workers.length > 0) args.push('--worker-nodes', addresses(cluster.workers));
-  const { code } = await cluster.talosctl(args, { timeoutMs: TIMEOUT_MS });
+  const { code } = await cluster.talosctl(args, { timeoutMs: TIMEOUT_MS, signal });
   return code;
 }
 
