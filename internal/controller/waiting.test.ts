@@ -169,7 +169,6 @@ describe('whom a decision leaves to be looked at alone', () => {
   it.each<Effect>([
     { kind: 'apply-config', machine: 'cp1', stage: 'Issuing' },
     { kind: 'revert-config', machine: 'cp1', to: 'Before' },
-    { kind: 'reboot', machine: 'cp1' },
     { kind: 'apply-configs', machines: ['cp1'], stage: 'Issuing' },
   ])('is the machine that was told something: $kind', (effect) => {
     expect(about(effect)).toEqual(['cp1']);
@@ -178,9 +177,10 @@ describe('whom a decision leaves to be looked at alone', () => {
   it.each<Effect>([
     { kind: 'cordon', machine: 'cp1' },
     { kind: 'uncordon', machine: 'cp1' },
+    { kind: 'reboot', machine: 'cp1' },
     { kind: 'update-status' },
     { kind: 'enter-stage', stage: 'Issuing' },
-  ])('is everybody after what a machine itself shows nothing of: $kind', (effect) => {
+  ])('is everybody after what a machine itself shows nothing of, or takes its connections away: $kind', (effect) => {
     expect(about(effect)).toBeUndefined();
   });
 

@@ -32,7 +32,6 @@ export function watchedFor(decision: Decision): readonly string[] | undefined {
       return effect.machines;
     case 'apply-config':
     case 'revert-config':
-    case 'reboot':
       return [effect.machine];
     default:
       return undefined;

@@ -60,7 +60,6 @@ describe('taking the new certificate authorities back', () => {
         reason: 'RebootingEtcd',
         message: 'taking the new CAs back: cp2 was asked to reboot and is still in boot boot-1',
         recheckAfterMs: 1500,
-        watch: ['cp2'],
       });
       expect(asked(299).kind).toBe('wait');
     });

@@ -142,7 +142,7 @@ function goingDown(context: Context): Blocker | undefined {
   if (machine === undefined || !isKnown(machine) || machine.talos.value.bootId !== etcdRebootBootID) return undefined;
   if (waitedSince(context, etcdRestartedAt) >= context.settings.rebootRetryMs) return undefined;
   const message = `${machine.name} was asked to reboot and is still in boot ${etcdRebootBootID}`;
-  return { reason: 'RebootingEtcd', message, machines: [machine.name] };
+  return { reason: 'RebootingEtcd', message };
 }
 
 /**

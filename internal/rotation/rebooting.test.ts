@@ -138,7 +138,6 @@ describe('a boot that does not change', () => {
       reason: 'RebootingEtcd',
       message: 'cp2 still reports boot boot-1',
       recheckAfterMs: 1500,
-      watch: ['cp2'],
     });
   });
 

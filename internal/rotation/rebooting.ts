@@ -72,7 +72,8 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
     return blockedBy({ reason: 'RebootOverdue', message: `${message}; expected another one` });
   }
   if (elapsedSince(context, context.status.etcdRestartedAt) < context.settings.rebootRetryMs) {
-    return waitFor({ reason: 'RebootingEtcd', message, machines: [machine.name] });
+    // Asked of everybody, over new connections: one that was there goes silent with the machine, for a whole deadline.
+    return waitFor({ reason: 'RebootingEtcd', message });
   }
   if (context.observation.operation.spec.paused) {
     return waitFor({ reason: 'PausedByUser', message: `paused; ${message}` }, 5_000);
@@ -82,7 +83,7 @@ function sameBoot(context: Context, machine: KnownMachine): Decision {
   if (blocker !== undefined) {
     const found = `${message}; ${blocker.message}`;
     const isForOthersAlone = firstBlocker(BEFORE_REBOOT, withoutLeftBehind(asked)) === undefined;
-    return isForOthersAlone ? takenBack(found) : hold(context, withRebooted(machine, { ...blocker, message: found }));
+    return isForOthersAlone ? takenBack(found) : hold(context, { reason: blocker.reason, message: found });
   }
   return {
     kind: 'act',
