@@ -101,7 +101,7 @@ async function reconcile(shell: Shell, name: string): Promise<Reconciled | undef
   const operation = await shell.ports.store.readOperation(name);
   if (operation === undefined) return undefined;
   const { waiting } = shell;
-  const still = waiting && (await stillWaiting(waiting, { ...shell, clock: shell.ports.clock, operation }));
+  const still = waiting && (await stillWaiting(waiting, { ...shell, operation }));
   if (still !== undefined) return rest(shell, operation, still);
   const observed = await observe({ ...shell, operation });
   const { observation } = observed;

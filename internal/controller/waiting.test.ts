@@ -45,7 +45,7 @@ async function lookAgain(
   const still = await stillWaiting(
     { observed, machines },
     {
-      clock: { now: () => NOW + 3_600_000 + wall + took },
+      ports: { clock: { now: () => NOW + 3_600_000 + wall + took } },
       memory: { time: { now: () => NOW + passed + took, since: () => 0 } },
       settings: DEFAULT_SETTINGS,
       operation: now.operation,

@@ -1,10 +1,10 @@
 import type { TalosOperation } from '../../api/v1alpha1/index.ts';
-import type { Clock } from '../../pkg/clock/index.ts';
 import type { Settings } from '../rotation/context.ts';
 import { decide } from '../rotation/decide.ts';
 import { type Decision, SETTLE_RECHECK_MS } from '../rotation/decision.ts';
 import type { Observation } from '../rotation/observation.ts';
 import type { Memory, Observed } from './observe.ts';
+import type { Ports } from './ports.ts';
 
 /** What the last whole look has left us to wait for. */
 export interface Waiting {
@@ -40,7 +40,7 @@ export function watchedFor(decision: Decision): readonly string[] | undefined {
 
 /** What it is asked with. */
 export interface StillWaitingInput {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly ports: { readonly clock: Pick<Ports['clock'], 'now'> };
   readonly memory: Pick<Memory, 'time'>;
   readonly settings: Settings;
   /** As it is now: somebody may have paused or deleted it. */
@@ -74,6 +74,6 @@ export async function stillWaiting(
 }
 
 /** How long ago the look began, milliseconds, by the clock that says more: a monotonic one stands still while the host sleeps. */
-function ageOf({ startedAt, aheadMs }: Observed, { clock, memory, operation }: StillWaitingInput): number {
-  return Math.max(memory.time.now(operation) - startedAt, clock.now() - aheadMs - startedAt);
+function ageOf({ startedAt, aheadMs }: Observed, { ports, memory, operation }: StillWaitingInput): number {
+  return Math.max(memory.time.now(operation) - startedAt, ports.clock.now() - aheadMs - startedAt);
 }

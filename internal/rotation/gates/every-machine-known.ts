@@ -19,8 +19,8 @@ export function everyMachineKnown(context: Context): Blocker | undefined {
 /** Why a machine could not be read, by what a person should do about it. */
 export function whyUnknown({ name, address, talos }: MachineObservation): Blocker | undefined {
   if (talos.known) return undefined;
-  const message = `${name} (${address}): ${talos.message}`;
-  if (talos.why === 'untrusted') return { reason: 'MachineUntrusted', message, machines: [name] };
-  if (talos.why === 'maintenance') return { reason: 'MachineInMaintenance', message, machines: [name] };
-  return { reason: 'MachineUnknown', message, machines: [name] };
+  const found = { message: `${name} (${address}): ${talos.message}`, machines: [name] };
+  if (talos.why === 'untrusted') return { reason: 'MachineUntrusted', ...found };
+  if (talos.why === 'maintenance') return { reason: 'MachineInMaintenance', ...found };
+  return { reason: 'MachineUnknown', ...found };
 }
