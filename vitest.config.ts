@@ -18,6 +18,7 @@ const THOROUGH = [
   'internal/cli/rotate/rotate-ca.test.ts',
   'internal/cli/operation/operation.test.ts',
   'internal/lab/*.test.ts',
+  'internal/lab/talos/reboot.test.ts',
   'internal/rotation/{loop,properties}.test.ts',
   'internal/store/{crash,embedded-store}.test.ts',
   'pkg/bundle/envelope.test.ts',

@@ -21,7 +21,7 @@ describe('labTiming', () => {
     );
   });
 
-  it('leaves a machine the time to answer before it goes down, and loops their sense', () => {
+  it('leaves a machine the time to tell of a reboot before it goes down, and loops their sense', () => {
     const { shutdown, pace } = labTiming(0.5);
 
     assert.deepEqual([shutdown, pace], [[1_000, 1_000], 0.2]);

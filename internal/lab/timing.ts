@@ -24,7 +24,7 @@ export function labTiming(bootSeconds: number): Timing {
     podStart: scaled(MEASURED.podStart),
     kubeletStart: scaled(MEASURED.kubeletStart),
     kubeletHealthy: scaled(MEASURED.kubeletHealthy),
-    // Whoever asked for the reboot still gets his reply, as on real machines.
+    // Whoever follows a reboot by its events still sees them, as on real machines.
     shutdown: [Math.max(SHORTEST_SHUTDOWN_MS, shutdown[0]), Math.max(SHORTEST_SHUTDOWN_MS, shutdown[1])],
     boot: scaled(MEASURED.boot),
     etcdStart: scaled(MEASURED.etcdStart),

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 
 /**
  * gRPC's framing over Node's HTTP/2, rather than the server of grpc-js: apid passes
@@ -63,6 +63,8 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   /** Fires when the caller goes away. */
   readonly signal: AbortSignal;
+  /** Resolves when the caller has read the answer to its end, or is no longer there to read it. */
+  readonly over: Promise<void>;
   /** Values of a metadata key; several in one header are separated by commas. */
   metadata(key: string): readonly string[];
 }
@@ -131,8 +133,13 @@ export async function serveCall(
   answer: (call: Call, request: Buffer, reply: Reply) => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController();
+  const over = Promise.withResolvers<void>();
+  const { session } = stream;
   stream.on('error', () => undefined);
-  stream.on('close', () => ended.abort());
+  stream.on('close', () => {
+    ended.abort();
+    afterAllSent(session, over.resolve);
+  });
   const reply: Reply = {
     async send(message) {
       open(stream);
@@ -145,6 +152,7 @@ export async function serveCall(
     path: String(headers[':path']),
     headers,
     signal: ended.signal,
+    over: over.promise,
     metadata: (key) => valuesOf(headers[key]),
   };
   let status: GrpcError = new GrpcError(CODE.ok, '');
@@ -154,6 +162,11 @@ export async function serveCall(
     status = asGrpcError(error);
   }
   end(stream, status);
+}
+
+/** A ping arrives behind all that was sent before it: who answers it has read that. */
+function afterAllSent(session: Http2Session | undefined, act: () => void): void {
+  if (session === undefined || session.destroyed || !session.ping(() => act())) act();
 }
 
 /** Any failure as a status. A plain one is UNKNOWN with its text, as in Go. */

@@ -11,8 +11,9 @@ import {
   SystemStatResponse,
 } from '../../../proto/generated/talos/machine.ts';
 import { applyConfiguration, beginReboot, containersOf, restartKubelet } from '../../simulator/index.ts';
+import type { Boot } from './boot.ts';
 import { differenceOf } from './difference.ts';
-import { CODE, GrpcError, type Route, unary } from './grpc.ts';
+import { type Call, CODE, GrpcError, type Route, unary } from './grpc.ts';
 import type { ServiceRecord } from './service-log.ts';
 import { answering, type Session } from './session.ts';
 import { checkFields } from './strict.ts';
@@ -44,14 +45,9 @@ export const MACHINE_ROUTES: readonly Route<Session>[] = [
     messages: [{ metadata: undefined, hostname: boot.machine.name }],
   })),
   unary(MachineServiceService.applyConfiguration, apply),
-  unary(MachineServiceService.reboot, ({ boot }: Session) => {
-    const { lab, machine } = boot;
+  unary(MachineServiceService.reboot, ({ boot }: Session, _request, call) => {
     const actorId = randomUUID();
-    if (!machine.isRebooting) {
-      boot.expectReboot(actorId);
-      beginReboot(lab.world, machine);
-      lab.changed();
-    }
+    void rebootAfter(boot, actorId, call);
     return { messages: [{ metadata: undefined, actorId }] };
   }),
   unary(MachineServiceService.serviceList, ({ boot }: Session) => ({
@@ -137,6 +133,20 @@ function apply({ boot }: Session, request: ApplyConfigurationRequest): ApplyConf
       },
     ],
   };
+}
+
+/** How long a machine waits for who asked for its reboot to read the reply. */
+const REPLY_READ_MS = 1_000;
+
+/** Real machines take seconds to go down, so that the reply is always read; how quick a lab is must not change that. */
+async function rebootAfter({ lab, machine, id, expectReboot }: Boot, actorId: string, { over }: Call): Promise<void> {
+  const tooLate = new AbortController();
+  const read = over.then(() => tooLate.abort());
+  await Promise.race([read, lab.world.clock.sleep(REPLY_READ_MS, tooLate.signal).catch(() => undefined)]);
+  if (machine.isRebooting || machine.bootId !== id) return;
+  expectReboot(actorId);
+  beginReboot(lab.world, machine);
+  lab.changed();
 }
 
 function textOf(data: Uint8Array): string {
