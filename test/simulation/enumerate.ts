@@ -110,6 +110,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       'seconds-for-the-rest': { type: 'string' },
       /** All of these topologies instead of the complete enumeration, as in `1+1,5+0`. */
       topology: { type: 'string' },
+      /** Of these topologies: the `usual` sets of targets, the `other` ones, or `every` one. */
+      'target-sets': { type: 'string', default: 'usual' },
       /** Share of the plans, from 0 to 1. */
       share: { type: 'string', default: '1' },
       processes: { type: 'string', default: String(availableParallelism()) },
@@ -128,7 +130,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const rest = values['seconds-for-the-rest'];
     const score = await enumerateAll(
       {
-        parts: shareOf(partsOf(values.topology), Number(values.share)),
+        parts: shareOf(partsOf(values.topology, values['target-sets']), Number(values.share)),
         seed: Number(values.seed),
         seconds: Number(values.seconds),
         ...(rest === undefined ? {} : { secondsForTheRest: Number(rest) }),

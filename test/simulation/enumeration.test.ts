@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMint, run, type Scenario } from '../../internal/simulator/index.ts';
 import { type EnumerateOptions, enumerateShard } from './enumerate.ts';
 import { COMPLETE, enumeration, partsOf } from './enumeration.ts';
-import { plain } from './scenarios.ts';
+import { plain, TARGET_SETS } from './scenarios.ts';
 
 describe('the enumeration', () => {
   it('gives every plan to exactly one process, and the same plans for the same seed', async () => {
@@ -36,13 +36,24 @@ describe('the enumeration', () => {
   });
 
   it('takes all of a topology that is asked for by name, its pairs of reboots included', () => {
+    const targets = TARGET_SETS;
     expect(partsOf('1+1,5+0')).toEqual([
-      { topology: '1+1', share: 1, of: 'calls' },
-      { topology: '5+0', share: 1, of: 'calls' },
+      { topology: '1+1', share: 1, of: 'calls', targets },
+      { topology: '5+0', share: 1, of: 'calls', targets },
       { topology: '5+0', share: 1, of: 'reboots', targets: [['etcd']] },
     ]);
     expect(partsOf(undefined)).toBe(COMPLETE);
     expect(() => partsOf('1+1,2+0')).toThrow('--topology: found "2+0"; expected some of 1+0, 1+1, 3+0, 3+2, 5+0');
+  });
+
+  it('has every set of targets, some of them by request', () => {
+    const setsOf = (sets: string) => partsOf('1+1', sets).flatMap(({ targets }) => targets ?? []);
+    const names = (sets: string) => setsOf(sets).map((targets) => targets.toSorted().join());
+
+    expect(new Set(names('every')).size).toBe(2 ** 4 - 1);
+    expect(names('every')).toEqual([...names('usual'), ...names('other')]);
+    expect(() => partsOf('1+1', 'some')).toThrow('--target-sets: found "some"; expected one of usual, other, every');
+    expect(() => partsOf(undefined, 'every')).toThrow('--target-sets every needs --topology');
   });
 });
 

@@ -10,7 +10,7 @@ import {
   type Scenario,
   singleFaults,
 } from '../../internal/simulator/index.ts';
-import { plain, TARGET_SETS } from './scenarios.ts';
+import { OTHER_TARGET_SETS, plain, TARGET_SETS } from './scenarios.ts';
 
 /** A part of everything that can be enumerated. */
 export interface Part {
@@ -38,12 +38,25 @@ const EVERYTHING: readonly Part[] = [
   ...['3+0', '3+2', '5+0'].map((topology): Part => ({ topology, share: 1, of: 'reboots', targets: [['etcd']] })),
 ];
 
+/** Sets of targets by what they are called on the command line: those of a release, those that it leaves out, or both. */
+const SETS: Readonly<Record<string, readonly (readonly CaTarget[])[]>> = {
+  usual: TARGET_SETS,
+  other: OTHER_TARGET_SETS,
+  every: [...TARGET_SETS, ...OTHER_TARGET_SETS],
+};
+
 /** What is gone through for these topologies, as in `1+1,5+0`; without any, what a release asks for. */
-export function partsOf(topologies: string | undefined): readonly Part[] {
-  if (topologies === undefined) return COMPLETE;
+export function partsOf(topologies: string | undefined, sets = 'usual'): readonly Part[] {
+  const targets = SETS[sets];
+  if (targets === undefined)
+    throw new Error(`--target-sets: found "${sets}"; expected one of ${Object.keys(SETS).join(', ')}`);
+  if (topologies === undefined) {
+    if (sets !== 'usual') throw new Error(`--target-sets ${sets} needs --topology, as in --topology 1+1,3+0`);
+    return COMPLETE;
+  }
   return topologies.split(',').flatMap((topology) => {
     const parts = EVERYTHING.filter((part) => part.topology === topology);
-    if (parts.length > 0) return parts;
+    if (parts.length > 0) return parts.map((part) => ({ targets, ...part }));
     const known = [...new Set(EVERYTHING.map((part) => part.topology))].join(', ');
     throw new Error(`--topology: found "${topology}"; expected some of ${known}`);
   });

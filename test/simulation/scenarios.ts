@@ -22,6 +22,18 @@ export const TARGET_SETS: readonly (readonly CaTarget[])[] = [
   ['talos', 'kubernetes', 'etcd', 'kubernetes-aggregator'],
 ];
 
+/** The sets that are left: their members meet in the set of all above, too. */
+export const OTHER_TARGET_SETS: readonly (readonly CaTarget[])[] = [
+  ['talos', 'etcd'],
+  ['talos', 'kubernetes-aggregator'],
+  ['kubernetes', 'etcd'],
+  ['kubernetes', 'kubernetes-aggregator'],
+  ['talos', 'kubernetes', 'etcd'],
+  ['talos', 'kubernetes', 'kubernetes-aggregator'],
+  ['talos', 'etcd', 'kubernetes-aggregator'],
+  ['kubernetes', 'etcd', 'kubernetes-aggregator'],
+];
+
 /** A scenario of this shape without any fault. */
 export function plain(topology: string, targets: readonly CaTarget[], seed = 1): Scenario {
   const [controlPlanes = 1, workers = 0] = topology.split('+').map(Number);
