@@ -64,7 +64,7 @@ export interface Call {
   /** Fires when the caller goes away. */
   readonly signal: AbortSignal;
   /** Resolves when the caller has read the answer to its end, or is no longer there to read it. */
-  readonly over: Promise<void>;
+  over(): Promise<void>;
   /** Values of a metadata key; several in one header are separated by commas. */
   metadata(key: string): readonly string[];
 }
@@ -133,13 +133,9 @@ export async function serveCall(
   answer: (call: Call, request: Buffer, reply: Reply) => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController();
-  const over = Promise.withResolvers<void>();
   const { session } = stream;
   stream.on('error', () => undefined);
-  stream.on('close', () => {
-    ended.abort();
-    afterAllSent(session, over.resolve);
-  });
+  stream.on('close', () => ended.abort());
   const reply: Reply = {
     async send(message) {
       open(stream);
@@ -152,7 +148,12 @@ export async function serveCall(
     path: String(headers[':path']),
     headers,
     signal: ended.signal,
-    over: over.promise,
+    over: () =>
+      new Promise((resolve) => {
+        const last = (): void => afterAllSent(session, resolve);
+        if (ended.signal.aborted) last();
+        else ended.signal.addEventListener('abort', last, { once: true });
+      }),
     metadata: (key) => valuesOf(headers[key]),
   };
   let status: GrpcError = new GrpcError(CODE.ok, '');

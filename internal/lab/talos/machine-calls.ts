@@ -139,9 +139,9 @@ function apply({ boot }: Session, request: ApplyConfigurationRequest): ApplyConf
 const REPLY_READ_MS = 1_000;
 
 /** Real machines take seconds to go down, so that the reply is always read; how quick a lab is must not change that. */
-async function rebootAfter({ lab, machine, id, expectReboot }: Boot, actorId: string, { over }: Call): Promise<void> {
+async function rebootAfter({ lab, machine, id, expectReboot }: Boot, actorId: string, call: Call): Promise<void> {
   const tooLate = new AbortController();
-  const read = over.then(() => tooLate.abort());
+  const read = call.over().then(() => tooLate.abort());
   await Promise.race([read, lab.world.clock.sleep(REPLY_READ_MS, tooLate.signal).catch(() => undefined)]);
   if (machine.isRebooting || machine.bootId !== id) return;
   expectReboot(actorId);
