@@ -136,7 +136,7 @@ function apply({ boot }: Session, request: ApplyConfigurationRequest): ApplyConf
 }
 
 /** How long a machine waits for who asked for its reboot to read the reply. */
-const REPLY_READ_MS = 1_000;
+const REPLY_READ_MS = 5_000;
 
 /** Real machines take seconds to go down, so that the reply is always read; how quick a lab is must not change that. */
 async function rebootAfter({ lab, machine, id, expectReboot }: Boot, actorId: string, call: Call): Promise<void> {
